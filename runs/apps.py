@@ -1,0 +1,9 @@
+"""The Django app that holds the queue's domain."""
+
+from django.apps import AppConfig
+
+
+class RunsConfig(AppConfig):
+    name = "runs"
+    default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = "Runs"

@@ -1,0 +1,276 @@
+"""Every refusal of the domain: a stable code, what the caller should do, and facts.
+
+A refusal's docstring is its default sentence. Nothing was changed when one is raised.
+HTTP statuses are the API's business.
+"""
+
+from enum import StrEnum
+from inspect import cleandoc
+from typing import Any, ClassVar
+
+
+class Action(StrEnum):
+    """What a caller should do about a refusal."""
+
+    STOP = "stop"  # give this run up; the same call will never succeed
+    RETRY = "retry"  # the same call may succeed later
+    MEND = "mend"  # change the call
+
+
+class Refusal(Exception):
+    """The queue refused this."""
+
+    code: ClassVar[str] = "refused"
+    action: ClassVar[Action] = Action.MEND
+
+    def __init__(self, detail: str | None = None, /, **facts: Any) -> None:
+        self.detail = detail or cleandoc(type(self).__doc__ or "")
+        self.facts = facts
+        super().__init__(self.detail)
+
+
+class Invalid(Refusal):
+    """The request is malformed."""
+
+    code = "invalid_request"
+
+
+class NotFound(Refusal):
+    """There is nothing of that name here."""
+
+    code = "not_found"
+    action = Action.STOP
+
+
+class Conflict(Refusal):
+    """The request does not fit the present state."""
+
+    code = "conflict"
+    action = Action.STOP
+
+
+class Busy(Refusal):
+    """The queue could not get to this in time; nothing was changed."""
+
+    code = "busy"
+    action = Action.RETRY
+
+
+# Malformed requests
+
+
+class InvalidRunId(Invalid):
+    """A run id is 1 to 200 of A-Z a-z 0-9 . _ - and begins with a letter or digit."""
+
+    code = "invalid_run_id"
+
+
+class InvalidDigest(Invalid):
+    """A definition digest is 64 hexadecimal digits, with or without "sha256:" before them."""
+
+    code = "invalid_digest"
+
+
+class InvalidSource(Invalid):
+    """A source is builtin (id, revision), file (path, hash), or a root with mounted sources."""
+
+    code = "invalid_source"
+
+
+class InvalidDocument(Invalid):
+    """This JSON document or text can't be stored."""
+
+    code = "invalid_json"
+
+    def __init__(self, detail: str, /, *, code: str, **facts: Any) -> None:
+        super().__init__(detail, **facts)
+        self.code = code  # type: ignore[misc]  # one class for the several codes of canonical.DocumentError
+
+
+class DuplicateItem(Invalid):
+    """The same run stands in this batch twice; the first one counts."""
+
+    code = "duplicate_item"
+
+
+class BatchTooLarge(Invalid):
+    """A batch holds too many items."""
+
+    code = "batch_too_large"
+
+
+# Reserving
+
+
+class AlreadyReserved(Conflict):
+    """A run of this id exists already."""
+
+    code = "already_reserved"
+
+
+class PreparationConflict(Conflict):
+    """A run of this id exists, and it was reserved with other content."""
+
+    code = "preparation_conflict"
+
+
+class DefinitionConflict(Conflict):
+    """This definition digest stands for another workflow name or another snapshot."""
+
+    code = "definition_conflict"
+
+
+class SessionBusy(Conflict):
+    """The session has another interactive run that is not over."""
+
+    code = "session_busy"
+    action = Action.RETRY
+
+
+class DuplicateMount(Conflict):
+    """A mount path stands twice among the sources, or is empty."""
+
+    code = "duplicate_mount"
+    action = Action.MEND
+
+
+class LineageKindMismatch(Conflict):
+    """A run with a parent has the lineage kind "restart"; one without has none."""
+
+    code = "lineage_kind"
+    action = Action.MEND
+
+
+class RootWithRestartFields(Conflict):
+    """A run without a parent has neither a restart number nor a parent revision."""
+
+    code = "root_with_restart_fields"
+    action = Action.MEND
+
+
+class ParentSession(Conflict):
+    """The parent run belongs to another session."""
+
+    code = "parent_session"
+
+
+class ParentNotTerminal(Conflict):
+    """The parent run is not over."""
+
+    code = "parent_not_terminal"
+    action = Action.RETRY
+
+
+class ParentRevisionMissing(Conflict):
+    """A restart names the exact revision of its parent."""
+
+    code = "parent_revision_missing"
+    action = Action.MEND
+
+
+class ParentRevisionChanged(Conflict):
+    """The parent run has moved on from the revision that was named."""
+
+    code = "parent_revision_changed"
+    action = Action.MEND
+
+
+class RestartNumberMismatch(Conflict):
+    """The restart number is the parent's plus one."""
+
+    code = "restart_number"
+    action = Action.MEND
+
+
+class ParentAlreadyRestarted(Conflict):
+    """The parent run has a restart already."""
+
+    code = "parent_already_restarted"
+
+
+# Runs and leases
+
+
+class RunNotFound(NotFound):
+    """There is no such run in this project."""
+
+
+class AttemptNotFound(NotFound):
+    """There is no such attempt in this run."""
+
+
+class LeaseLost(Conflict):
+    """The caller does not hold this run: its lease ran out, was taken over or was released."""
+
+    code = "lease_lost"
+
+
+class LeaseHeld(Conflict):
+    """Somebody holds this run."""
+
+    code = "lease_held"
+    action = Action.RETRY
+
+
+class RunCancelled(Conflict):
+    """The run was cancelled."""
+
+    code = "run_cancelled"
+
+
+class RunFinished(Conflict):
+    """The run is over."""
+
+    code = "run_finished"
+
+
+class RunPaused(Conflict):
+    """The run is paused."""
+
+    code = "run_paused"
+
+
+class RunNotRunning(Conflict):
+    """The run is not running."""
+
+    code = "not_running"
+    action = Action.MEND
+
+
+class RunBegun(Conflict):
+    """The run has begun, so that only its holder may do this."""
+
+    code = "run_begun"
+
+
+class AttemptSettled(Conflict):
+    """The attempt is over."""
+
+    code = "attempt_settled"
+
+
+class AttemptOpen(Conflict):
+    """The node has an open attempt of another id under this lease."""
+
+    code = "attempt_open"
+
+
+class AttemptConflict(Conflict):
+    """An attempt of this id exists for another node."""
+
+    code = "attempt_conflict"
+    action = Action.MEND
+
+
+class OwnerTaken(Conflict):
+    """This owner id belongs to another access token."""
+
+    code = "owner_taken"
+    action = Action.MEND
+
+
+class ReceiptConflict(Conflict):
+    """This idempotency key was used for another request."""
+
+    code = "idempotency_conflict"
+    action = Action.MEND

@@ -1,0 +1,26 @@
+"""What is stored: one noun a file, with its fields, constraints and query phrases. No rules here."""
+
+from runs.models.access_token import AccessToken
+from runs.models.attempt import NodeAttempt
+from runs.models.blob import Blob
+from runs.models.definition import Workflow, WorkflowDefinition
+from runs.models.event import Event
+from runs.models.lease import Lease
+from runs.models.owner import Owner
+from runs.models.project import Project
+from runs.models.receipt import Receipt
+from runs.models.run import Run
+
+__all__ = [
+    "AccessToken",
+    "Blob",
+    "Event",
+    "Lease",
+    "NodeAttempt",
+    "Owner",
+    "Project",
+    "Receipt",
+    "Run",
+    "Workflow",
+    "WorkflowDefinition",
+]

@@ -1,0 +1,69 @@
+"""Which runs a claim may take, found through the claim indexes at a cost that no backlog or history raises."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from runs.models.definition import Workflow
+from runs.models.lease import Lease, LeaseQuerySet
+from runs.models.project import Project
+from runs.states import Priority
+
+
+def claimable(
+    project: Project,
+    at: datetime,
+    limit: int,
+    workflows: Collection[str] | None,
+    exclude_run_ids: Collection[str],
+    exclude_keys: Collection[int],
+    *,
+    owner_id: str | None = None,
+) -> list[int]:
+    """Keys of leases that may be claimed at `at`, in claim order. With `owner_id` that owner's live ones count, too.
+
+    One statement: a short walk of an index for each workflow and priority, and one over the project's owned leases,
+    merged. So neither future-dated runs of high priority nor workflows that nobody serves are walked over.
+    """
+    leases = Lease.objects.ready(at).exclude(pk__in=exclude_keys)
+    if exclude_run_ids:
+        leases = leases.exclude(run__run_id__in=exclude_run_ids)
+    scopes = [Q(project=project)]
+    owned = leases.filter(project=project)
+    if workflows is not None:
+        keys = list(Workflow.objects.filter(project=project, name__in=workflows).values_list("pk", flat=True))
+        scopes = [Q(workflow_id=key) for key in keys]
+        owned = owned.filter(workflow_id__in=keys)
+        if not keys:
+            return []
+    takeable = Q(expires_at__lte=at) if owner_id is None else Q(expires_at__lte=at) | Q(owner_id=owner_id)
+    walks = [
+        leases.unowned().filter(scope, priority=priority).order_by("ready_at", "pk")
+        for scope in scopes
+        for priority in Priority
+    ]
+    return _merged([*walks, owned.filter(takeable, owner_id__isnull=False).in_claim_order()], limit)
+
+
+def _merged(walks: list[LeaseQuerySet], limit: int) -> list[int]:
+    statement, params = _union(walks, limit)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _union(walks: list[LeaseQuerySet], limit: int) -> tuple[str, list[Any]]:
+    # By hand: Django's union() can't limit its parts on SQLite.
+    parts: list[str] = []
+    params: list[Any] = []
+    for number, walk in enumerate(walks):
+        part: QuerySet[Lease, tuple[object, ...]] = walk.values_list("run_id", "priority", "ready_at")[:limit]
+        sql, values = part.query.sql_with_params()
+        parts.append(f"SELECT * FROM ({sql}) AS walk{number}")  # noqa: S608  # compiled by Django, values apart
+        params += values
+    union = " UNION ALL ".join(parts)
+    text = f"SELECT run_id FROM ({union}) AS walks ORDER BY priority, ready_at, run_id LIMIT {int(limit)}"  # noqa: S608
+    return text, params

@@ -1,0 +1,74 @@
+"""The verbs: the whole writing surface of the domain. One subject a file."""
+
+from runs.transitions.attempts import (
+    AttemptStart,
+    complete_attempt,
+    fail_attempt,
+    progress_attempt,
+    start_attempt,
+)
+from runs.transitions.cancel import cancel, cancel_all, cancel_held, cancel_stale, cancel_unowned
+from runs.transitions.claim import Claimant, claim, claim_next
+from runs.transitions.mutex import BATCH_LIMIT, Hold
+from runs.transitions.notes import Note, record_event
+from runs.transitions.receipts import Answer, answered_once
+from runs.transitions.renew import renew, renew_all
+from runs.transitions.reservation import Reservation
+from runs.transitions.reserve import Reserved, reserve, reserve_all, reserve_or_adopt
+from runs.transitions.run import (
+    Completion,
+    Failure,
+    complete,
+    complete_all,
+    fail,
+    fail_all,
+    mark_running,
+    mark_running_all,
+    park,
+    park_all,
+)
+from runs.transitions.tokens import issue_access_token, make_project, own, revoke_access_token, stamp_use
+
+__all__ = [
+    "BATCH_LIMIT",
+    "Answer",
+    "AttemptStart",
+    "Claimant",
+    "Completion",
+    "Failure",
+    "Hold",
+    "Note",
+    "Reservation",
+    "Reserved",
+    "answered_once",
+    "cancel",
+    "cancel_all",
+    "cancel_held",
+    "cancel_stale",
+    "cancel_unowned",
+    "claim",
+    "claim_next",
+    "complete",
+    "complete_all",
+    "complete_attempt",
+    "fail",
+    "fail_all",
+    "fail_attempt",
+    "issue_access_token",
+    "make_project",
+    "mark_running",
+    "mark_running_all",
+    "own",
+    "park",
+    "park_all",
+    "progress_attempt",
+    "record_event",
+    "renew",
+    "renew_all",
+    "reserve",
+    "reserve_all",
+    "reserve_or_adopt",
+    "revoke_access_token",
+    "stamp_use",
+    "start_attempt",
+]

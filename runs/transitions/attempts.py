@@ -1,0 +1,156 @@
+"""Attempts: the durable steps of a run. A node that was completed once is never done again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+
+from runs import clock, errors, journal, rules
+from runs.models import Blob, Event, NodeAttempt, Project, Run
+from runs.states import ATTEMPT_OPEN, WRITE_ATTEMPT, AttemptStatus
+from runs.transitions import blobs, mutex
+from runs.transitions.mutex import Hold, transition
+
+PROGRESS_LIMIT = 8_192  # bytes of canonical JSON
+LEFT_OPEN = "The runner lost the run before it completed this attempt."
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStart:
+    """Which node is tried, under which id of the caller's choice."""
+
+    attempt_id: str
+    node_id: str
+    node_type: str = "step"
+    input: Any = None
+    timeout_ms: int | None = None
+
+
+@transition
+def start_attempt(project: Project, hold: Hold, start: AttemptStart) -> tuple[NodeAttempt, bool]:
+    """An attempt of the node, and whether it was made now.
+
+    Gives back the completed attempt where the node has been done, and the open one where this very attempt was started
+    before. An attempt that an earlier holder left open fails. Refuses whoever does not hold the run.
+    """
+    run, at = _held(project, hold)
+
+    attempts = list(
+        NodeAttempt.objects.with_documents().filter(Q(node_id=start.node_id) | Q(attempt_id=start.attempt_id), run=run)
+    )
+    standing = rules.standing_attempt(attempts, start.attempt_id, start.node_id, run.lease.generation)
+    if standing is not None:
+        return standing, False
+    left_open = [attempt for attempt in attempts if attempt.status in ATTEMPT_OPEN]
+
+    input_document, why = blobs.document(start.input), blobs.text(LEFT_OPEN)
+    stored = blobs.stored(project, [input_document, why], at)
+    attempt = NodeAttempt(
+        run=run,
+        attempt_id=start.attempt_id,
+        node_id=start.node_id,
+        node_type=start.node_type,
+        attempt_number=1 + max((attempt.attempt_number for attempt in attempts), default=0),
+        status=AttemptStatus.RUNNING,
+        generation=run.lease.generation,
+        timeout_ms=start.timeout_ms,
+        input=stored[input_document],
+        started_at=at,
+        updated_at=at,
+    )
+    events = [_failed(run, lost, stored[why], LEFT_OPEN, at) for lost in left_open]
+    events.append(_entered(run, "attempt.started", attempt, at))
+    mutex.write(left_open, _SETTLED_FIELDS)
+    attempt.save(force_insert=True)
+    mutex.write([run], journal.HEAD_FIELDS)
+
+    journal.write(events)
+    return attempt, True
+
+
+@transition
+def progress_attempt(project: Project, hold: Hold, attempt_id: str, progress: Any) -> NodeAttempt:
+    """Say how far an open attempt is. Makes no event. Refuses whoever does not hold the run."""
+    run, at = _held(project, hold)
+
+    attempt = _open_attempt(run, attempt_id)
+    attempt.progress = blobs.encoded(progress, PROGRESS_LIMIT).decode()
+    attempt.updated_at = at
+    mutex.write([attempt], ["progress", "updated_at"])
+    return attempt
+
+
+@transition
+def complete_attempt(project: Project, hold: Hold, attempt_id: str, output: Any = None) -> NodeAttempt:
+    """Store a node's output for good. Refuses whoever does not hold the run, and an attempt that is over."""
+    run, at = _held(project, hold)
+
+    attempt = _open_attempt(run, attempt_id)
+
+    document = blobs.document(output)
+    attempt.output = blobs.stored(project, [document], at)[document]
+    _settle(attempt, AttemptStatus.COMPLETED, at)
+    event = _entered(run, "attempt.completed", attempt, at)
+    _write(run, attempt)
+
+    journal.write([event])
+    return attempt
+
+
+@transition
+def fail_attempt(project: Project, hold: Hold, attempt_id: str, message: str) -> NodeAttempt:
+    """End an attempt as failed; the node may be tried again. Refuses whoever does not hold the run."""
+    run, at = _held(project, hold)
+
+    attempt = _open_attempt(run, attempt_id)
+
+    why = blobs.text(message)
+    event = _failed(run, attempt, blobs.stored(project, [why], at)[why], message, at)
+    _write(run, attempt)
+
+    journal.write([event])
+    return attempt
+
+
+def _held(project: Project, hold: Hold) -> tuple[Run, datetime]:
+    run = mutex.lock(project, [hold.run_id]).get(hold.run_id)
+    now = clock.now()
+    if run is None:
+        raise errors.RunNotFound(run_id=hold.run_id)
+    at = mutex.never_back(run, now)
+    rules.permit(WRITE_ATTEMPT, run, run.lease, at, token=hold.token)
+    return run, at
+
+
+def _open_attempt(run: Run, attempt_id: str) -> NodeAttempt:
+    attempt: NodeAttempt | None = NodeAttempt.objects.with_documents().filter(run=run, attempt_id=attempt_id).first()
+    if attempt is None:
+        raise errors.AttemptNotFound(run_id=run.run_id, attempt_id=attempt_id)
+    if attempt.status not in ATTEMPT_OPEN or attempt.generation != run.lease.generation:
+        raise errors.AttemptSettled(run_id=run.run_id, attempt_id=attempt_id, status=attempt.status)
+    return attempt
+
+
+_SETTLED_FIELDS = ("status", "output", "error", "updated_at", "finished_at")
+
+
+def _settle(attempt: NodeAttempt, status: AttemptStatus, at: datetime) -> None:
+    attempt.status, attempt.updated_at, attempt.finished_at = status, at, at
+
+
+def _failed(run: Run, attempt: NodeAttempt, error: Blob, message: str, at: datetime) -> Event:
+    attempt.error = error
+    _settle(attempt, AttemptStatus.FAILED, at)
+    return _entered(run, "attempt.failed", attempt, at, error=rules.detail(message))
+
+
+def _entered(run: Run, type: str, attempt: NodeAttempt, at: datetime, **facts: Any) -> Event:
+    payload = {"attemptId": attempt.attempt_id, "nodeId": attempt.node_id, "number": attempt.attempt_number, **facts}
+    lease = run.lease
+    return journal.entered(run, type, journal.owner_of(lease), payload, at, generation=lease.generation)
+
+
+def _write(run: Run, attempt: NodeAttempt) -> None:
+    mutex.write([attempt], _SETTLED_FIELDS)
+    mutex.write([run], journal.HEAD_FIELDS)

@@ -1,0 +1,46 @@
+"""Events of a caller's own type on a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs import clock, errors, journal, rules
+from runs.journal import Actor
+from runs.models import Event, Project
+from runs.states import RECORD_EVENT
+from runs.transitions import blobs, mutex
+from runs.transitions.mutex import transition
+
+PAYLOAD_LIMIT = 65_536  # bytes of canonical JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is recorded. With a token it is the holder's; without, a writer's, on runs that are over too."""
+
+    run_id: str
+    type: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    token: str | None = None
+
+
+@transition
+def record_event(project: Project, note: Note, by: Actor) -> Event:
+    """Record one event. With a token, refuses whoever does not hold the run, and the owner is who did it."""
+    run = mutex.lock(project, [note.run_id]).get(note.run_id)
+    now = clock.now()
+
+    if run is None:
+        raise errors.RunNotFound(run_id=note.run_id)
+    at, actor = mutex.never_back(run, now), by
+    if note.token is not None:
+        rules.permit(RECORD_EVENT, run, run.lease, at, token=note.token)
+        actor = journal.owner_of(run.lease)
+
+    blobs.encoded(note.payload, PAYLOAD_LIMIT)
+
+    event = journal.entered(run, note.type, actor, note.payload, at, generation=run.lease.generation)
+    mutex.write([run], journal.HEAD_FIELDS)
+
+    journal.write([event])
+    return event

@@ -1,0 +1,153 @@
+"""What the holder of a run does with it: mark it running, park it, complete it, fail it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from runs import clock, journal, rules
+from runs.models import Event, Project, Run
+from runs.states import COMPLETE, FAIL, FAIL_UNOWNED, MARK_RUNNING, PARK, QueueStatus, Verb
+from runs.transitions import blobs, ending, mutex
+from runs.transitions.mutex import Hold, Outcome, transition
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A run's output, from its holder."""
+
+    run_id: str
+    token: str
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run failed; from its holder, or without a token from a caller with control."""
+
+    run_id: str
+    error_code: str
+    error_message: str
+    token: str | None = None
+
+
+def mark_running(project: Project, hold: Hold) -> Run:
+    """Say that the workflow runs. Refuses whoever does not hold the run."""
+    return mutex.only(mark_running_all(project, [hold]))
+
+
+@transition
+def mark_running_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
+    """The same for many runs at once."""
+    runs = mutex.lock(project, [hold.run_id for hold in holds])
+    now = clock.now()
+
+    decided = mutex.decide(holds, runs, lambda run, hold: _permit(MARK_RUNNING, run, hold, now))
+
+    events = []
+    for run in decided.runs:
+        at, status = mutex.never_back(run, now), rules.running_now(run)
+        if run.status != status:
+            run.status, run.updated_at = status, at
+        run.queue_status = QueueStatus.RUNNING
+        run.started_at, run.queue_updated_at = run.started_at or at, at
+        run.lease.ready_at = rules.ready_at(run)
+        events.append(_entered(run, "run.queue_running", {"status": run.queue_status}, now))
+    mutex.write([run.lease for run in decided.runs], ["ready_at"])
+    mutex.write(
+        decided.runs, ["status", "updated_at", "queue_status", "queue_updated_at", "started_at", *journal.HEAD_FIELDS]
+    )
+
+    journal.write(events)
+    return decided.outcomes
+
+
+def park(project: Project, hold: Hold) -> Run:
+    """Hand a run back: it is offered again at once. Refuses whoever does not hold the run."""
+    return mutex.only(park_all(project, [hold]))
+
+
+@transition
+def park_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
+    """The same for many runs at once."""
+    runs = mutex.lock(project, [hold.run_id for hold in holds])
+    now = clock.now()
+
+    decided = mutex.decide(holds, runs, lambda run, hold: _permit(PARK, run, hold, now))
+
+    events = []
+    for run in decided.runs:
+        run.queue_status, run.queue_updated_at = QueueStatus.PARKED, mutex.never_back(run, now)
+        events.append(_entered(run, "run.queue_parked", {"status": run.queue_status}, now))
+        mutex.release(run.lease)
+        run.lease.ready_at = rules.ready_at(run)
+    mutex.write([run.lease for run in decided.runs], mutex.RELEASED_FIELDS)
+    mutex.write(decided.runs, ["queue_status", "queue_updated_at", *journal.HEAD_FIELDS])
+
+    journal.write(events)
+    return decided.outcomes
+
+
+def complete(project: Project, completion: Completion) -> Run:
+    """End a run well, with its output. Refuses whoever does not hold the run."""
+    return mutex.only(complete_all(project, [completion]))
+
+
+@transition
+def complete_all(project: Project, completions: Sequence[Completion]) -> list[Outcome]:
+    """The same for many runs at once."""
+    runs = mutex.lock(project, [completion.run_id for completion in completions])
+    now = clock.now()
+
+    decided = mutex.decide(completions, runs, lambda run, item: _permit(COMPLETE, run, item, now))
+
+    outputs = {item.run_id: blobs.document(item.output) for _, item in decided.allowed}
+    stored = blobs.stored(project, outputs.values(), now)
+    events = []
+    for run, item in decided.allowed:
+        events.append(_entered(run, "run.queue_done", {"status": COMPLETE.ends_queue}, now))
+        ending.end(run, COMPLETE, run.head_at)
+        run.output = stored[outputs[item.run_id]]
+    ending.write(decided.runs)
+    ending.complete_dependents(decided.runs)
+
+    journal.write(events)
+    return decided.outcomes
+
+
+def fail(project: Project, failure: Failure) -> Run:
+    """End a run as failed. Needs the run held, or, without a token, one that nobody has begun."""
+    return mutex.only(fail_all(project, [failure]))
+
+
+@transition
+def fail_all(project: Project, failures: Sequence[Failure]) -> list[Outcome]:
+    """The same for many runs at once."""
+    runs = mutex.lock(project, [failure.run_id for failure in failures])
+    now = clock.now()
+
+    decided = mutex.decide(
+        failures, runs, lambda run, item: _permit(FAIL_UNOWNED if item.token is None else FAIL, run, item, now)
+    )
+
+    messages = {item.run_id: blobs.text(item.error_message) for _, item in decided.allowed}
+    stored = blobs.stored(project, messages.values(), now)
+    events = []
+    for run, item in decided.allowed:
+        payload = {"status": FAIL.ends_queue, "code": item.error_code, "error": item.error_message}
+        events.append(_entered(run, "run.queue_failed", payload, now))
+        ending.end(run, FAIL, run.head_at, code=item.error_code, message=stored[messages[item.run_id]])
+    ending.write(decided.runs)
+    ending.settle_dependents(decided.runs)
+
+    journal.write(events)
+    return decided.outcomes
+
+
+def _permit(verb: Verb, run: Run, item: Hold | Completion | Failure, now: datetime) -> None:
+    rules.permit(verb, run, run.lease, mutex.never_back(run, now), token=item.token)
+
+
+def _entered(run: Run, type: str, payload: dict[str, Any], now: datetime) -> Event:
+    at, lease = mutex.never_back(run, now), run.lease
+    return journal.entered(run, type, journal.owner_of(lease), payload, at, generation=lease.generation)

@@ -1,0 +1,69 @@
+"""Every trace, replayed on the database of this run; those that wait for operations to come are named."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.driver import Driver
+from tests.conformance.fixtures import FIXTURES
+
+DATA = Path(__file__).parent.parent / "data" / "conformance"
+TRACES = sorted(DATA.glob("*/*.json"))
+
+
+@pytest.fixture
+def driver(transactional_db: None) -> Driver:
+    return Driver()
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_trace_gives_the_same_answers_and_the_same_state(path: Path, driver: Driver) -> None:
+    trace = json.loads(path.read_text())
+    driver.answer({"op": "reset", "args": trace["options"], "now": trace["steps"][0]["now"]})
+
+    for number, step in enumerate(trace["steps"]):
+        answer = driver.answer(step)
+        if answer.get("error_code") == "unsupported":
+            pytest.skip(f"waits for the next issue: {step['op']}")
+        if step["op"] not in FIXTURES:
+            assert _comparable(answer) == _comparable(step), f"step {number}: {step['op']}"
+
+    final = driver.answer({"op": "dump", "args": {}, "now": trace["steps"][-1]["now"]})["result"]
+    assert list(_differences(trace["final"], final)) == []
+
+
+def _comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """What is compared of an answer: its result, or which check spoke."""
+    if "error" in answer:
+        return {"error_code": answer["error_code"], "error_kind": answer["error_kind"]}
+    return {"result": _strict(answer["result"])}
+
+
+def _strict(value: Any) -> Any:
+    """The value with its truth values told apart from 0 and 1."""
+    match value:
+        case bool():
+            return ("bool", value)
+        case dict():
+            return {name: _strict(member) for name, member in value.items()}
+        case list():
+            return [_strict(element) for element in value]
+        case _:
+            return value
+
+
+def _differences(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
+    """Where two states differ; the queue's own events may hold more in their payload than the trace shows."""
+    match expected, actual:
+        case dict(), dict():
+            names = expected.keys() if place.endswith("/payload") else expected.keys() | actual.keys()
+            for name in sorted(names):
+                yield from _differences(expected.get(name), actual.get(name), f"{place}/{name}")
+        case list(), list() if len(expected) == len(actual):
+            for number, pair in enumerate(zip(expected, actual, strict=True)):
+                yield from _differences(*pair, f"{place}/{number}")
+        case _ if _strict(expected) != _strict(actual):
+            yield f"{place}: expected {expected!r}, got {actual!r}"
