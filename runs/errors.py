@@ -230,6 +230,58 @@ class RunPaused(Conflict):
     code = "run_paused"
 
 
+class RunNotPaused(Conflict):
+    """The run is not paused."""
+
+    code = "not_paused"
+
+
+class RequestPending(Conflict):
+    """The run waits for a session's answer."""
+
+    code = "request_pending"
+    action = Action.RETRY
+
+
+class NoPendingRequest(Conflict):
+    """The run has asked nothing that is unanswered."""
+
+    code = "no_pending_request"
+
+
+class OpenWork(Conflict):
+    """The run has a pending request, an undecided decision or an effect that is not settled."""
+
+    code = "open_work"
+    action = Action.MEND
+
+
+class InteractionNotDue(Conflict):
+    """No pending request of that session has used up its time."""
+
+    code = "interaction_not_due"
+    action = Action.RETRY
+
+
+class NotParkedAndWaiting(Conflict):
+    """The run is not parked and waiting."""
+
+    code = "not_parked_and_waiting"
+    action = Action.MEND
+
+
+class HasRestart(Conflict):
+    """The run has a restart, whose lineage leads back to it."""
+
+    code = "has_restart"
+
+
+class EffectUnsettled(Conflict):
+    """An effect of the run is applying or ambiguous."""
+
+    code = "effect_unsettled"
+
+
 class RunNotRunning(Conflict):
     """The run is not running."""
 

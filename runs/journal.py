@@ -15,7 +15,7 @@ from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
 from runs import canonical, clock, signals
-from runs.models import Event, Lease, Run
+from runs.models import Effect, Event, Lease, Run
 from runs.states import ActorType, AggregateKind
 
 # What `entered` moves on a run, to be written along with the event.
@@ -41,12 +41,35 @@ def owner_of(lease: Lease) -> Actor:
 def entered(run: Run, type: str, actor: Actor, payload: Mapping[str, Any], at: datetime, *, generation: int) -> Event:
     """A run's next event, not yet stored. `at` must not lie before the run's newest event."""
     run.revision += 1
+    return _chained_on(run, AggregateKind.RUN, run.run_id, run.revision, type, actor, payload, at, generation)
+
+
+def entered_on_effect(
+    run: Run, effect: Effect, type: str, actor: Actor, payload: Mapping[str, Any], at: datetime, *, generation: int = 0
+) -> Event:
+    """An effect's next event, not yet stored: numbered by the effect, chained on its run."""
+    effect.revision += 1
+    kind = AggregateKind.EFFECT
+    return _chained_on(run, kind, effect.effect_id, effect.revision, type, actor, payload, at, generation)
+
+
+def _chained_on(
+    run: Run,
+    kind: AggregateKind,
+    key: str,
+    revision: int,
+    type: str,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    at: datetime,
+    generation: int,
+) -> Event:
     event = Event(
         project_id=run.project_id,
         run=run,
-        kind=AggregateKind.RUN,
-        key=run.run_id,
-        revision=run.revision,
+        kind=kind,
+        key=key,
+        revision=revision,
         type=type,
         actor_type=actor.type,
         actor_id=actor.id,

@@ -49,6 +49,8 @@ class LeaseFacts(Protocol):
     owner_id: str | None
     token_hash: bytes | memoryview | None
     expires_at: datetime | None
+    pending_requests: int
+    open_work: int
 
 
 def run_id(value: str) -> str:
@@ -106,21 +108,28 @@ def permit(
     owner_id: str | None = None,
     reclaim: bool = False,
 ) -> None:
-    """Refuse unless the table allows `verb` on this run at `at`. The lease is judged last but tells most.
+    """Refuse unless the table allows `verb` on this run at `at`; first of all whoever must hold the run and does not.
 
     `token` is the caller's claim on a verb that needs the lease held; `owner_id` and `reclaim` belong to claims.
     """
+    if verb.lease is LeaseNeed.HELD:
+        hold(run, lease, token, at)
     if run.status not in verb.run or run.queue_status not in verb.queue:
         raise _not_allowed_here(verb, run)
-    if run.paused and not verb.takes_paused:
-        raise errors.RunPaused(run_id=run.run_id)
-    match verb.lease:
-        case LeaseNeed.HELD if not is_held(lease, token, at):
-            raise _lost(run, lease, token)
-        case LeaseNeed.UNOWNED if lease.owner_id is not None:
-            raise _somebody_has(run, lease, at)
-        case LeaseNeed.NOT_LIVE if is_live(lease, at) and not (reclaim and lease.owner_id == owner_id):
-            raise _somebody_has(run, lease, at)
+    if verb.paused is not None and run.paused != verb.paused:
+        raise (errors.RunPaused if run.paused else errors.RunNotPaused)(run_id=run.run_id)
+    if verb.asked is not None and bool(lease.pending_requests) != verb.asked:
+        raise (errors.RequestPending if lease.pending_requests else errors.NoPendingRequest)(run_id=run.run_id)
+    if verb.lease is LeaseNeed.UNOWNED and lease.owner_id is not None:
+        raise _somebody_has(run, lease, at)
+    if verb.lease is LeaseNeed.NOT_LIVE and is_live(lease, at) and not (reclaim and lease.owner_id == owner_id):
+        raise _somebody_has(run, lease, at)
+
+
+def hold(run: RunFacts, lease: LeaseFacts, token: str | None, at: datetime) -> None:
+    """Refuse whoever does not hold the run, with what happened to the hold."""
+    if not is_held(lease, token, at):
+        raise _lost(run, lease, token)
 
 
 def _over(run: RunFacts) -> errors.Refusal | None:
@@ -136,8 +145,12 @@ def _not_allowed_here(verb: Verb, run: RunFacts) -> errors.Refusal:
     if over := _over(run):
         return over
     if verb.lease is LeaseNeed.UNOWNED:
-        return errors.RunBegun(run_id=run.run_id, queue_status=run.queue_status)
-    return errors.RunNotRunning(run_id=run.run_id, status=run.status, queue_status=run.queue_status)
+        kind: type[errors.Refusal] = errors.RunBegun
+    elif verb.queue == {QueueStatus.PARKED}:
+        kind = errors.NotParkedAndWaiting
+    else:
+        kind = errors.RunNotRunning
+    return kind(run_id=run.run_id, status=run.status, queue_status=run.queue_status)
 
 
 def _lost(run: RunFacts, lease: LeaseFacts, token: str | None) -> errors.Refusal:
@@ -160,18 +173,31 @@ def _somebody_has(run: RunFacts, lease: LeaseFacts, at: datetime) -> errors.Refu
     return errors.LeaseHeld(run_id=run.run_id, retry_in_ms=max(0, int(left * 1000)))
 
 
-def ready_at(run: RunFacts) -> datetime | None:
+def ready_at(run: RunFacts, lease: LeaseFacts) -> datetime | None:
     """When the run may be handed out were nobody holding it; None while it may not."""
-    if run.queue_status in QUEUE_TERMINAL or run.paused or run.error_code in HELD_BACK_CODES:
+    if run.queue_status in QUEUE_TERMINAL or run.paused or lease.pending_requests:
         return None
-    if run.queue_status == QueueStatus.PARKED and run.status == RunStatus.WAITING:
+    if run.error_code in HELD_BACK_CODES or (run.queue_status, run.status) == (QueueStatus.PARKED, RunStatus.WAITING):
         return None
     return run.available_at
 
 
-def running_now(run: RunFacts) -> RunStatus:
-    """The run's status after mark running: it starts what is queued or waits for nobody."""
-    starts = run.status in (RunStatus.QUEUED, RunStatus.WAITING)
+def nothing_open(run: RunFacts, lease: LeaseFacts) -> None:
+    """Refuse completing over a pending request, an undecided decision or an effect that is not settled."""
+    if lease.open_work:
+        raise errors.OpenWork(run_id=run.run_id, open_work=lease.open_work)
+
+
+def open_work(run: RunFacts, pending_requests: int, undecided: int, unsettled_effects: int) -> int:
+    """How much forbids completing the run; nothing, once it is over."""
+    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+        return 0
+    return pending_requests + undecided + unsettled_effects
+
+
+def running_now(run: RunFacts, lease: LeaseFacts) -> RunStatus:
+    """The run's status after mark running: it starts what is queued, or waits without a pending request."""
+    starts = run.status == RunStatus.QUEUED or (run.status == RunStatus.WAITING and not lease.pending_requests)
     return RunStatus.RUNNING if starts else RunStatus(run.status)
 
 

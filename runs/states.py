@@ -58,6 +58,73 @@ class AttemptStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+class EffectStatus(StrEnum):
+    """How an effect of the outbox stands."""
+
+    PENDING = "pending"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    AMBIGUOUS = "ambiguous"  # nobody knows whether it happened; only a person may say
+    CANCELLED = "cancelled"
+
+
+class EffectOutcome(StrEnum):
+    """How one try of an effect ended."""
+
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    AMBIGUOUS = "ambiguous"
+    INTERRUPTED = "interrupted"
+
+
+class RequestStatus(StrEnum):
+    PENDING = "pending"
+    SETTLED = "settled"
+    CANCELLED = "cancelled"
+
+
+class SubmissionOutcome(StrEnum):
+    VALIDATING = "validating"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+class DecisionOutcome(StrEnum):
+    ACCEPTED = "accepted"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+class DecisionProvenance(StrEnum):
+    """By whom a decision was resolved."""
+
+    HUMAN = "human"
+    POLICY = "policy"
+    EXPLICIT_CANCEL = "explicit_cancel"
+
+
+class MessageKind(StrEnum):
+    STEP = "step"
+    DECISION = "decision"
+    NOTIFICATION = "notification"
+    TERMINAL = "terminal"
+    FOLLOW_UP = "followUp"
+
+
+class MessageStatus(StrEnum):
+    PENDING = "pending"
+    SENT = "sent"
+    CANCELLED = "cancelled"
+
+
+class StopReason(StrEnum):
+    """Why a turn ended."""
+
+    COMPLETED = "completed"
+    LOST = "lost"
+
+
 class ExecutionMode(StrEnum):
     INTERACTIVE = "interactive"
     HEADLESS = "headless"
@@ -130,6 +197,13 @@ ATTEMPT_OPEN = frozenset(
     {AttemptStatus.PENDING, AttemptStatus.RUNNING, AttemptStatus.WAITING, AttemptStatus.INTERRUPTED}
 )
 ATTEMPT_TERMINAL = frozenset(AttemptStatus) - ATTEMPT_OPEN
+EFFECT_SETTLED = frozenset(
+    {EffectStatus.APPLIED, EffectStatus.REJECTED, EffectStatus.AMBIGUOUS, EffectStatus.CANCELLED}
+)
+# Effects of the queue's own bookkeeping: the verb that they stand for applies them.
+PARK_EFFECT = "run.park_queue"
+SETTLE_EFFECT = "run.settle_queue"
+RUN_SCOPE = "run"
 # Parked with one of these, a run is handed out again only after somebody said so.
 HELD_BACK_CODES = frozenset({ErrorCode.WORKFLOW_SOURCE_CHANGED, ErrorCode.RUNNER_NO_PROGRESS})
 
@@ -145,65 +219,78 @@ class LeaseNeed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table: where a verb is allowed and where it ends. None as an end means: stays."""
+    """One row of the table: where a verb is allowed and where it ends.
+
+    `paused` and `asked` (a request is pending) are demanded where True, refused where False, no matter where None.
+    An end of None means that the axis stays, or that the verb's own rule says where it goes.
+    """
 
     name: str
     lease: LeaseNeed
     run: frozenset[RunStatus] = frozenset(RunStatus)
     queue: frozenset[QueueStatus] = frozenset(QueueStatus)
-    takes_paused: bool = True
+    paused: bool | None = None
+    asked: bool | None = None
     ends_run: RunStatus | None = None
     ends_queue: QueueStatus | None = None
 
 
 _NOT_YET_BEGUN = frozenset({QueueStatus.QUEUED, QueueStatus.STARTING})
+_PARKED = frozenset({QueueStatus.PARKED})
+_BEGUN = frozenset({RunStatus.RUNNING, RunStatus.WAITING})
+_HELD, _NOT_LIVE, _UNOWNED, _ANY = LeaseNeed.HELD, LeaseNeed.NOT_LIVE, LeaseNeed.UNOWNED, LeaseNeed.ANY
+_FAILED = (RunStatus.FAILED, QueueStatus.FAILED)
+_CANCELLED = (RunStatus.CANCELLED, QueueStatus.CANCELLED)
 
-CLAIM = Verb("claim", LeaseNeed.NOT_LIVE, queue=QUEUE_OPEN, takes_paused=False, ends_queue=QueueStatus.STARTING)
-RENEW = Verb("renew", LeaseNeed.HELD)
-MARK_RUNNING = Verb("mark_running", LeaseNeed.HELD, ends_queue=QueueStatus.RUNNING)
-PARK = Verb("park", LeaseNeed.HELD, ends_queue=QueueStatus.PARKED)
-COMPLETE = Verb("complete", LeaseNeed.HELD, RUN_OPEN, ends_run=RunStatus.COMPLETED, ends_queue=QueueStatus.DONE)
-FAIL = Verb("fail", LeaseNeed.HELD, RUN_OPEN, QUEUE_OPEN, ends_run=RunStatus.FAILED, ends_queue=QueueStatus.FAILED)
-FAIL_UNOWNED = Verb(
-    "fail_unowned",
-    LeaseNeed.UNOWNED,
-    RUN_OPEN,
-    _NOT_YET_BEGUN,
-    ends_run=RunStatus.FAILED,
-    ends_queue=QueueStatus.FAILED,
+CLAIM = Verb("claim", _NOT_LIVE, queue=QUEUE_OPEN, paused=False, asked=False, ends_queue=QueueStatus.STARTING)
+CLAIM_FOR_VALIDATION = Verb("claim_for_validation", _NOT_LIVE, queue=QUEUE_OPEN, ends_queue=QueueStatus.STARTING)
+CLAIM_FOR_CONTROL = Verb("claim_for_control", _NOT_LIVE, queue=QUEUE_OPEN)
+RENEW = Verb("renew", _HELD)
+MARK_RUNNING = Verb("mark_running", _HELD, ends_queue=QueueStatus.RUNNING)
+PARK = Verb("park", _HELD, ends_queue=QueueStatus.PARKED)
+PARK_HELD_BACK = Verb("park_held_back", _HELD, RUN_OPEN, QUEUE_OPEN, ends_queue=QueueStatus.PARKED)
+PARK_AMBIGUOUS_EFFECT = Verb(
+    "park_ambiguous_effect",
+    _HELD,
+    frozenset({RunStatus.RUNNING}),
+    QUEUE_OPEN - {QueueStatus.QUEUED},
+    ends_run=RunStatus.WAITING,
+    ends_queue=QueueStatus.PARKED,
 )
-CANCEL_HELD = Verb(
-    "cancel_held", LeaseNeed.HELD, RUN_OPEN, QUEUE_OPEN, ends_run=RunStatus.CANCELLED, ends_queue=QueueStatus.CANCELLED
+COMPLETE = Verb("complete", _HELD, RUN_OPEN, ends_run=RunStatus.COMPLETED, ends_queue=QueueStatus.DONE)
+FAIL = Verb("fail", _HELD, RUN_OPEN, QUEUE_OPEN, None, None, *_FAILED)
+FAIL_UNOWNED = Verb("fail_unowned", _UNOWNED, RUN_OPEN, _NOT_YET_BEGUN, None, None, *_FAILED)
+CANCEL_HELD = Verb("cancel_held", _HELD, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
+CANCEL_UNOWNED = Verb("cancel_unowned", _UNOWNED, RUN_OPEN, _NOT_YET_BEGUN, None, None, *_CANCELLED)
+CANCEL_STALE = Verb("cancel_stale", _NOT_LIVE, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
+CANCEL = Verb("cancel", _ANY, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
+PAUSE_PARKED = Verb("pause_parked", _NOT_LIVE, _BEGUN, _PARKED, asked=True)
+RESUME_INTERACTION = Verb("resume_interaction", _NOT_LIVE, _BEGUN, _PARKED, paused=True, asked=True)
+REQUEST_RESUME = Verb("request_resume", _NOT_LIVE, RUN_OPEN, QUEUE_OPEN, asked=False, ends_queue=QueueStatus.QUEUED)
+BEGIN_INTERACTION_TIMEOUT = Verb(
+    "begin_interaction_timeout",
+    _HELD,
+    frozenset({RunStatus.WAITING}),
+    _PARKED,
+    paused=False,
+    ends_run=RunStatus.RUNNING,
+    ends_queue=QueueStatus.STARTING,
 )
-CANCEL_UNOWNED = Verb(
-    "cancel_unowned",
-    LeaseNeed.UNOWNED,
-    RUN_OPEN,
-    _NOT_YET_BEGUN,
-    ends_run=RunStatus.CANCELLED,
-    ends_queue=QueueStatus.CANCELLED,
-)
-CANCEL_STALE = Verb(
-    "cancel_stale",
-    LeaseNeed.NOT_LIVE,
-    RUN_OPEN,
-    QUEUE_OPEN,
-    ends_run=RunStatus.CANCELLED,
-    ends_queue=QueueStatus.CANCELLED,
-)
-CANCEL = Verb(
-    "cancel", LeaseNeed.ANY, RUN_OPEN, QUEUE_OPEN, ends_run=RunStatus.CANCELLED, ends_queue=QueueStatus.CANCELLED
-)
-RECORD_EVENT = Verb("record_event", LeaseNeed.HELD)
-WRITE_ATTEMPT = Verb("write_attempt", LeaseNeed.HELD, frozenset({RunStatus.RUNNING}), QUEUE_OPEN)
+DELETE = Verb("delete", _HELD)
+RECORD_EVENT = Verb("record_event", _HELD)
+WRITE_ATTEMPT = Verb("write_attempt", _HELD, frozenset({RunStatus.RUNNING}), QUEUE_OPEN)
 
 VERBS = {
     verb.name: verb
     for verb in (
         CLAIM,
+        CLAIM_FOR_VALIDATION,
+        CLAIM_FOR_CONTROL,
         RENEW,
         MARK_RUNNING,
         PARK,
+        PARK_HELD_BACK,
+        PARK_AMBIGUOUS_EFFECT,
         COMPLETE,
         FAIL,
         FAIL_UNOWNED,
@@ -211,6 +298,11 @@ VERBS = {
         CANCEL_UNOWNED,
         CANCEL_STALE,
         CANCEL,
+        PAUSE_PARKED,
+        RESUME_INTERACTION,
+        REQUEST_RESUME,
+        BEGIN_INTERACTION_TIMEOUT,
+        DELETE,
         RECORD_EVENT,
         WRITE_ATTEMPT,
     )

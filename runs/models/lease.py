@@ -51,6 +51,9 @@ class Lease(models.Model):
     priority = models.SmallIntegerField(default=Priority.NORMAL)
     # When the run may be handed out; null while it may not (paused, waiting, held back, terminal).
     ready_at = models.DateTimeField(null=True)
+    # Kept here, under the mutex, for what decides on this row alone.
+    pending_requests = models.PositiveIntegerField(default=0)
+    open_work = models.PositiveIntegerField(default=0, help_text="How much forbids completing the run.")
     generation = models.PositiveBigIntegerField(default=0)
     owner_type = models.CharField(max_length=20, null=True, choices=choices(OwnerType))
     owner_id = models.TextField(null=True)

@@ -98,6 +98,7 @@ class Run(models.Model):
     objects = RunQuerySet.as_manager()
 
     class Meta:
+        permissions = (("control_run", "Can cancel runs"),)
         constraints = (
             models.UniqueConstraint(fields=["project", "run_id"], name=RUN_ID_ONCE),
             models.UniqueConstraint(

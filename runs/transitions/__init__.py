@@ -8,7 +8,16 @@ from runs.transitions.attempts import (
     start_attempt,
 )
 from runs.transitions.cancel import cancel, cancel_all, cancel_held, cancel_stale, cancel_unowned
-from runs.transitions.claim import Claimant, claim, claim_next
+from runs.transitions.claim import Claimant, claim, claim_for_control, claim_for_validation, claim_next
+from runs.transitions.delete import delete
+from runs.transitions.effects import settle_effect
+from runs.transitions.hold_back import park_ambiguous_effect, park_no_progress, park_source_changed
+from runs.transitions.interaction import (
+    begin_interaction_timeout,
+    pause_parked,
+    request_resume,
+    resume_interaction,
+)
 from runs.transitions.mutex import BATCH_LIMIT, Hold
 from runs.transitions.notes import Note, record_event
 from runs.transitions.receipts import Answer, answered_once
@@ -41,16 +50,20 @@ __all__ = [
     "Reservation",
     "Reserved",
     "answered_once",
+    "begin_interaction_timeout",
     "cancel",
     "cancel_all",
     "cancel_held",
     "cancel_stale",
     "cancel_unowned",
     "claim",
+    "claim_for_control",
+    "claim_for_validation",
     "claim_next",
     "complete",
     "complete_all",
     "complete_attempt",
+    "delete",
     "fail",
     "fail_all",
     "fail_attempt",
@@ -61,14 +74,21 @@ __all__ = [
     "own",
     "park",
     "park_all",
+    "park_ambiguous_effect",
+    "park_no_progress",
+    "park_source_changed",
+    "pause_parked",
     "progress_attempt",
     "record_event",
     "renew",
     "renew_all",
+    "request_resume",
     "reserve",
     "reserve_all",
     "reserve_or_adopt",
+    "resume_interaction",
     "revoke_access_token",
+    "settle_effect",
     "stamp_use",
     "start_attempt",
 ]

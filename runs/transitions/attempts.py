@@ -114,11 +114,8 @@ def fail_attempt(project: Project, hold: Hold, attempt_id: str, message: str) ->
 
 
 def _held(project: Project, hold: Hold) -> tuple[Run, datetime]:
-    run = mutex.lock(project, [hold.run_id]).get(hold.run_id)
-    now = clock.now()
-    if run is None:
-        raise errors.RunNotFound(run_id=hold.run_id)
-    at = mutex.never_back(run, now)
+    run = mutex.lock_one(project, hold.run_id)
+    at = mutex.never_back(run, clock.now())
     rules.permit(WRITE_ATTEMPT, run, run.lease, at, token=hold.token)
     return run, at
 

@@ -6,12 +6,12 @@ from typing import Any
 from runs import clock, journal, rules
 from runs.journal import Actor
 from runs.models import Project, Run
-from runs.states import CANCEL, CANCEL_HELD, CANCEL_STALE, CANCEL_UNOWNED, ActorType, AttemptStatus, ErrorCode, Verb
+from runs.states import CANCEL, CANCEL_HELD, CANCEL_STALE, CANCEL_UNOWNED, ActorType, ErrorCode, Verb
 from runs.transitions import blobs, ending, mutex
 from runs.transitions.mutex import Hold, Outcome, transition
 
 MESSAGE = "Workflow run cancelled"
-CONTROL = Actor(ActorType.CONTROL, "workflow-control")
+CONTROL = Actor(ActorType.CONTROL, ending.CONTROL_ID)
 _FACTS = {"status": CANCEL.ends_queue, "code": ErrorCode.CANCELLED}
 
 
@@ -58,16 +58,14 @@ def _cancelled(
         lambda run, hold: rules.permit(verb, run, run.lease, mutex.never_back(run, now), token=hold.token),
     )
 
-    (message,) = blobs.stored(project, [blobs.text(MESSAGE)], now).values() if decided.allowed else (None,)
-    events = []
+    text = blobs.text(MESSAGE)
+    stored = blobs.stored(project, [text] if decided.allowed else [], now)
+    stops = []
     for run in decided.runs:
         actor = by or journal.owner_of(run.lease)
         run.lease.generation += by is not None
-        at, generation = mutex.never_back(run, now), run.lease.generation
-        events.append(journal.entered(run, "run.queue_cancelled", actor, payload, at, generation=generation))
-        ending.end(run, verb, at, code=ErrorCode.CANCELLED, message=message)
-    ending.write(decided.runs)
-    ending.settle_dependents(decided.runs, AttemptStatus.CANCELLED)
+        stops.append(ending.Stop(run, verb, ErrorCode.CANCELLED, stored[text], actor, payload))
+    events = ending.stop(project, stops, now)
 
     journal.write(events)
     return decided.outcomes

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from runs import clock, errors, journal, rules
 from runs.models import Lease, Project, Run
 from runs.models.offered import claimable
-from runs.states import CLAIM, QueueStatus
+from runs.states import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 from runs.transitions import mutex
 from runs.transitions.mutex import BATCH_LIMIT, transition
 
@@ -23,18 +23,29 @@ class Claimant:
     reclaim: bool = False
 
 
-@transition
 def claim(project: Project, run_id: str, claimant: Claimant, token: str) -> Run:
-    """Take this run. Refuses over a live lease, a pause and an end; takes runs that are held back or not yet due."""
-    runs = mutex.lock(project, [run_id])
+    """Take this run. Refuses over a live lease, a pause, a pending request and an end; a run not yet due is taken."""
+    return _claimed(project, run_id, claimant, token, CLAIM)
+
+
+def claim_for_validation(project: Project, run_id: str, claimant: Claimant, token: str) -> Run:
+    """Take this run to validate a submission to its pending request. Takes paused runs, too."""
+    return _claimed(project, run_id, claimant, token, CLAIM_FOR_VALIDATION)
+
+
+def claim_for_control(project: Project, run_id: str, claimant: Claimant, token: str) -> Run:
+    """Take this run without scheduling it: its queue status and error stay as they are."""
+    return _claimed(project, run_id, claimant, token, CLAIM_FOR_CONTROL)
+
+
+@transition
+def _claimed(project: Project, run_id: str, claimant: Claimant, token: str, verb: Verb) -> Run:
+    run = mutex.lock_one(project, run_id)
     now = clock.now()
 
-    run = runs.get(run_id)
-    if run is None:
-        raise errors.RunNotFound(run_id=run_id)
-    _permit(run, claimant, now)
+    _permit(verb, run, claimant, now)
 
-    _take([(run, token)], claimant, now)
+    _take([(run, token)], claimant, now, verb)
     return run
 
 
@@ -77,26 +88,26 @@ def claim_next(
         if len(taken) == len(tokens) or len(found) < 2 * wanted + 8:
             break
 
-    _take(list(zip(taken, tokens, strict=False)), claimant, now)
+    _take(list(zip(taken, tokens, strict=False)), claimant, now, CLAIM)
     return taken
 
 
-def _permit(run: Run, claimant: Claimant, now: datetime) -> None:
+def _permit(verb: Verb, run: Run, claimant: Claimant, now: datetime) -> None:
     at = mutex.never_back(run, now)
-    rules.permit(CLAIM, run, run.lease, at, owner_id=claimant.owner_id, reclaim=claimant.reclaim)
+    rules.permit(verb, run, run.lease, at, owner_id=claimant.owner_id, reclaim=claimant.reclaim)
 
 
 def _still_offered(run: Run, claimant: Claimant, now: datetime) -> bool:
     """Whether what was found without a lock holds under it."""
     try:
-        _permit(run, claimant, now)
+        _permit(CLAIM, run, claimant, now)
     except errors.Refusal:
         return False
-    ready_at = rules.ready_at(run)
+    ready_at = rules.ready_at(run, run.lease)
     return ready_at is not None and ready_at <= mutex.never_back(run, now)
 
 
-def _take(pairs: Sequence[tuple[Run, str]], claimant: Claimant, now: datetime) -> None:
+def _take(pairs: Sequence[tuple[Run, str]], claimant: Claimant, now: datetime, verb: Verb) -> None:
     owner_type = rules.owner_type(rules.owner(claimant.owner_id))
     events = []
     for run, token in pairs:
@@ -106,9 +117,10 @@ def _take(pairs: Sequence[tuple[Run, str]], claimant: Claimant, now: datetime) -
         lease.token_hash = rules.token_hash(token)
         lease.acquired_at = lease.heartbeat_at = at
         lease.expires_at = at + timedelta(milliseconds=claimant.lease_ms)
-        run.queue_status, run.queue_updated_at = QueueStatus.STARTING, at
-        run.error_code = run.queue_error = None
-        lease.ready_at = rules.ready_at(run)
+        if verb.ends_queue is not None:
+            run.queue_status, run.queue_updated_at = verb.ends_queue, at
+            run.error_code = run.queue_error = None
+        lease.ready_at = rules.ready_at(run, run.lease)
         payload = {"expiresAt": clock.to_ms(lease.expires_at)}
         events.append(
             journal.entered(run, "lease.claimed", journal.owner_of(lease), payload, at, generation=lease.generation)

@@ -1,20 +1,86 @@
 """What it means that a run is over: both axes, the lease, and everything that still hangs on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import F, OuterRef, Subquery
-from django.db.models.functions import Coalesce
-
-from runs import journal, rules
-from runs.models import Blob, NodeAttempt, Run
-from runs.states import ATTEMPT_OPEN, AttemptStatus, Verb
-from runs.transitions import mutex
+from runs import journal
+from runs.journal import Actor
+from runs.models import Blob, Event, Project, Run
+from runs.states import AttemptStatus, RunStatus, Verb
+from runs.transitions import dependents, mutex, outbox
 
 _RUN_FIELDS = (
-    "status", "status_detail", "paused", "output", "error", "updated_at", "finished_at",
-    "queue_status", "error_code", "queue_error", "queue_updated_at", "queue_finished_at", *journal.HEAD_FIELDS,
-)  # fmt: skip
+    "status",
+    "status_detail",
+    "paused",
+    "output",
+    "error",
+    "updated_at",
+    "finished_at",
+    "queue_status",
+    "error_code",
+    "queue_error",
+    "queue_updated_at",
+    "queue_finished_at",
+    *journal.HEAD_FIELDS,
+)
+
+
+CONTROL_ID = "workflow-control"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How one run ends without completing: who says so, and the code, message and event that it gets."""
+
+    run: Run
+    verb: Verb
+    code: str
+    message: Blob
+    actor: Actor
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """What a way to end is called in the events, texts and attempts of what hangs on the run."""
+
+    event: str
+    reason: str
+    text: str
+    attempts: AttemptStatus
+
+
+_MANNERS = {
+    RunStatus.CANCELLED: _Manner(
+        "run.queue_cancelled", "workflowCancelled", "Workflow run cancelled", AttemptStatus.CANCELLED
+    ),
+    RunStatus.FAILED: _Manner("run.queue_failed", "workflowFailed", "Workflow run failed", AttemptStatus.FAILED),
+    RunStatus.TIMED_OUT: _Manner("run.queue_failed", "workflowFailed", "Workflow run failed", AttemptStatus.TIMED_OUT),
+}
+
+
+def stop(project: Project, stops: Sequence[Stop], now: datetime) -> list[Event]:
+    """End these runs, all in one manner, with everything that hangs on them, and store that; the events to write."""
+    if not stops:
+        return []
+    runs = [stop.run for stop in stops]
+    manner = _MANNERS[RunStatus(stops[0].verb.ends_run or "")]
+    effects = outbox.unsettled(runs)
+    events: list[Event] = []
+    for stop in stops:
+        run, at = stop.run, mutex.never_back(stop.run, now)
+        generation = run.lease.generation
+        end(run, stop.verb, at, code=stop.code, message=stop.message)
+        events += outbox.ended(run, effects.get(run.pk, ()), stop.actor.id or CONTROL_ID, manner.reason, at)
+        events.append(journal.entered(run, manner.event, stop.actor, stop.payload, at, generation=generation))
+    write(runs)
+    outbox.write(effects)
+    actors = {stop.run.pk: stop.actor.id or CONTROL_ID for stop in stops}
+    dependents.settle(project, runs, manner.attempts, manner.text, actors, now)
+    return events
 
 
 def end(run: Run, verb: Verb, at: datetime, *, code: str | None = None, message: Blob | None = None) -> None:
@@ -25,36 +91,12 @@ def end(run: Run, verb: Verb, at: datetime, *, code: str | None = None, message:
     run.status_detail, run.paused = None, False
     run.error_code, run.error, run.queue_error = code, message, message
     run.updated_at = run.finished_at = run.queue_updated_at = run.queue_finished_at = at
-    mutex.release(run.lease)
-    run.lease.ready_at = rules.ready_at(run)
+    lease = run.lease
+    mutex.release(lease)
+    lease.pending_requests, lease.open_work, lease.ready_at = 0, 0, None
 
 
 def write(runs: Sequence[Run]) -> None:
     """Store ended runs and their leases."""
     mutex.write([run.lease for run in runs], mutex.RELEASED_FIELDS)
     mutex.write(runs, _RUN_FIELDS)
-
-
-def complete_dependents(runs: Sequence[Run]) -> None:
-    """Of completed runs: what is open became true with the run."""
-    _settle_attempts(runs, AttemptStatus.COMPLETED)
-
-
-def settle_dependents(runs: Sequence[Run], attempts: AttemptStatus = AttemptStatus.FAILED) -> None:
-    """Of failed, timed-out or cancelled runs, already stored: nothing stays open."""
-    _settle_attempts(runs, attempts, error=Coalesce(F("error"), _of_run("error")))
-
-
-def _settle_attempts(runs: Sequence[Run], status: AttemptStatus, **also: Coalesce) -> None:
-    if runs:
-        NodeAttempt.objects.filter(run__in=runs, status__in=sorted(ATTEMPT_OPEN)).update(
-            status=status,
-            updated_at=_of_run("finished_at"),
-            finished_at=Coalesce(F("finished_at"), _of_run("finished_at")),
-            **also,
-        )
-
-
-def _of_run(field: str) -> Subquery:
-    """A column of the attempt's own run: the runs of a batch differ in their times and errors."""
-    return Subquery(Run.objects.filter(pk=OuterRef("run_id")).values(field))

@@ -95,6 +95,14 @@ def lock(project: Project, run_ids: Iterable[str]) -> dict[str, Run]:
     return {run.run_id: run for run in under(leases)}
 
 
+def lock_one(project: Project, run_id: str) -> Run:
+    """The same for one run. Refuses an id that this project does not have."""
+    run = lock(project, [run_id]).get(run_id)
+    if run is None:
+        raise errors.RunNotFound(run_id=run_id)
+    return run
+
+
 def under(leases: Sequence[Lease]) -> list[Run]:
     """The runs of these locked leases, in the same order, each with `run.lease` the locked one."""
     runs = Run.objects.with_identity().in_bulk([lease.pk for lease in leases])
@@ -172,4 +180,4 @@ def release(lease: Lease) -> None:
 
 
 # What ending, parking and releasing write of a lease.
-RELEASED_FIELDS = ("generation", *OWNER_FIELDS, "ready_at")
+RELEASED_FIELDS = ("generation", *OWNER_FIELDS, "pending_requests", "open_work", "ready_at")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runs import clock, errors, journal, rules
+from runs import clock, journal, rules
 from runs.journal import Actor
 from runs.models import Event, Project
 from runs.states import RECORD_EVENT
@@ -27,12 +27,9 @@ class Note:
 @transition
 def record_event(project: Project, note: Note, by: Actor) -> Event:
     """Record one event. With a token, refuses whoever does not hold the run, and the owner is who did it."""
-    run = mutex.lock(project, [note.run_id]).get(note.run_id)
-    now = clock.now()
+    run = mutex.lock_one(project, note.run_id)
+    at, actor = mutex.never_back(run, clock.now()), by
 
-    if run is None:
-        raise errors.RunNotFound(run_id=note.run_id)
-    at, actor = mutex.never_back(run, now), by
     if note.token is not None:
         rules.permit(RECORD_EVENT, run, run.lease, at, token=note.token)
         actor = journal.owner_of(run.lease)

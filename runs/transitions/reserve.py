@@ -147,7 +147,7 @@ def _run(
         head_at=at,
     )
     run.lease = Lease(run=run, project=project, workflow=definition.workflow, priority=asked.priority)
-    run.lease.ready_at = rules.ready_at(run)
+    run.lease.ready_at = rules.ready_at(run, run.lease)
     return run
 
 

@@ -7,8 +7,18 @@ from typing import Any
 
 from runs import clock, journal, rules
 from runs.models import Event, Project, Run
-from runs.states import COMPLETE, FAIL, FAIL_UNOWNED, MARK_RUNNING, PARK, QueueStatus, Verb
-from runs.transitions import blobs, ending, mutex
+from runs.states import (
+    COMPLETE,
+    FAIL,
+    FAIL_UNOWNED,
+    MARK_RUNNING,
+    PARK,
+    PARK_EFFECT,
+    SETTLE_EFFECT,
+    QueueStatus,
+    Verb,
+)
+from runs.transitions import blobs, dependents, derived, ending, mutex, outbox
 from runs.transitions.mutex import Hold, Outcome, transition
 
 
@@ -46,12 +56,12 @@ def mark_running_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
 
     events = []
     for run in decided.runs:
-        at, status = mutex.never_back(run, now), rules.running_now(run)
+        at, status = mutex.never_back(run, now), rules.running_now(run, run.lease)
         if run.status != status:
             run.status, run.updated_at = status, at
         run.queue_status = QueueStatus.RUNNING
         run.started_at, run.queue_updated_at = run.started_at or at, at
-        run.lease.ready_at = rules.ready_at(run)
+        run.lease.ready_at = rules.ready_at(run, run.lease)
         events.append(_entered(run, "run.queue_running", {"status": run.queue_status}, now))
     mutex.write([run.lease for run in decided.runs], ["ready_at"])
     mutex.write(
@@ -75,12 +85,16 @@ def park_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
 
     decided = mutex.decide(holds, runs, lambda run, hold: _permit(PARK, run, hold, now))
 
+    effects = outbox.pending_of_type(decided.runs, PARK_EFFECT)
     events = []
     for run in decided.runs:
         run.queue_status, run.queue_updated_at = QueueStatus.PARKED, mutex.never_back(run, now)
         events.append(_entered(run, "run.queue_parked", {"status": run.queue_status}, now))
+        events += outbox.applied(run, effects.get(run.pk, ()), run.head_at)
         mutex.release(run.lease)
-        run.lease.ready_at = rules.ready_at(run)
+        run.lease.ready_at = rules.ready_at(run, run.lease)
+    outbox.write(effects)
+    derived.refresh([run for run in decided.runs if run.pk in effects])
     mutex.write([run.lease for run in decided.runs], mutex.RELEASED_FIELDS)
     mutex.write(decided.runs, ["queue_status", "queue_updated_at", *journal.HEAD_FIELDS])
 
@@ -99,17 +113,20 @@ def complete_all(project: Project, completions: Sequence[Completion]) -> list[Ou
     runs = mutex.lock(project, [completion.run_id for completion in completions])
     now = clock.now()
 
-    decided = mutex.decide(completions, runs, lambda run, item: _permit(COMPLETE, run, item, now))
+    decided = mutex.decide(completions, runs, lambda run, item: _may_complete(run, item, now))
 
+    effects = outbox.pending_of_type(decided.runs, SETTLE_EFFECT)
     outputs = {item.run_id: blobs.document(item.output) for _, item in decided.allowed}
     stored = blobs.stored(project, outputs.values(), now)
     events = []
     for run, item in decided.allowed:
-        events.append(_entered(run, "run.queue_done", {"status": COMPLETE.ends_queue}, now))
+        events.append(_entered(run, "run.queue_done", {"status": QueueStatus.DONE}, now))
+        events += outbox.applied(run, effects.get(run.pk, ()), run.head_at)
         ending.end(run, COMPLETE, run.head_at)
         run.output = stored[outputs[item.run_id]]
     ending.write(decided.runs)
-    ending.complete_dependents(decided.runs)
+    outbox.write(effects)
+    dependents.complete(decided.runs)
 
     journal.write(events)
     return decided.outcomes
@@ -132,13 +149,18 @@ def fail_all(project: Project, failures: Sequence[Failure]) -> list[Outcome]:
 
     messages = {item.run_id: blobs.text(item.error_message) for _, item in decided.allowed}
     stored = blobs.stored(project, messages.values(), now)
-    events = []
-    for run, item in decided.allowed:
-        payload = {"status": FAIL.ends_queue, "code": item.error_code, "error": item.error_message}
-        events.append(_entered(run, "run.queue_failed", payload, now))
-        ending.end(run, FAIL, run.head_at, code=item.error_code, message=stored[messages[item.run_id]])
-    ending.write(decided.runs)
-    ending.settle_dependents(decided.runs)
+    stops = [
+        ending.Stop(
+            run,
+            FAIL,
+            item.error_code,
+            stored[messages[item.run_id]],
+            journal.owner_of(run.lease),
+            {"status": QueueStatus.FAILED, "code": item.error_code, "error": item.error_message},
+        )
+        for run, item in decided.allowed
+    ]
+    events = ending.stop(project, stops, now)
 
     journal.write(events)
     return decided.outcomes
@@ -146,6 +168,11 @@ def fail_all(project: Project, failures: Sequence[Failure]) -> list[Outcome]:
 
 def _permit(verb: Verb, run: Run, item: Hold | Completion | Failure, now: datetime) -> None:
     rules.permit(verb, run, run.lease, mutex.never_back(run, now), token=item.token)
+
+
+def _may_complete(run: Run, item: Completion, now: datetime) -> None:
+    _permit(COMPLETE, run, item, now)
+    rules.nothing_open(run, run.lease)
 
 
 def _entered(run: Run, type: str, payload: dict[str, Any], now: datetime) -> Event:

@@ -34,10 +34,10 @@ class Slots:
         asked = item.asked
         self._agree_on_definition(item)
         rules.unique_mounts(item.mount_paths)
-        if rules.takes_session(asked.execution_mode) and asked.origin_session_id in self._sessions:
-            raise errors.SessionBusy(run_id=self._sessions[asked.origin_session_id])
         if asked.parent_run_id in self._restarted:
             raise errors.ParentAlreadyRestarted(run_id=self._restarted[asked.parent_run_id])
+        if rules.takes_session(asked.execution_mode) and asked.origin_session_id in self._sessions:
+            raise errors.SessionBusy(run_id=self._sessions[asked.origin_session_id])
         self._promised.setdefault(item.digest, item)
         if rules.takes_session(asked.execution_mode):
             self._sessions[asked.origin_session_id] = asked.run_id

@@ -39,10 +39,10 @@ class Driver:
         from runs import models
         from tests.conformance.operations import World
 
-        tables = [getattr(models, name)._meta.db_table for name in models.__all__]
         with transaction.atomic(), connection.cursor() as cursor:
-            for statement in connection.ops.sql_flush(_plain(), tables, allow_cascade=True):
-                cursor.execute(statement)
+            # In any order, since foreign keys are checked at commit; for so few rows much faster than TRUNCATE.
+            for name in models.__all__:
+                cursor.execute(f"DELETE FROM {getattr(models, name)._meta.db_table}")
         models.Project.objects.create(path=args["project"])
         self._world = World(path=args["project"])
         return {"result": None}
@@ -65,12 +65,6 @@ class Driver:
             return {"result": OPERATIONS[op](self._world, args)}
         except errors.Refusal as refusal:
             return refused(op, refusal)
-
-
-def _plain() -> Any:
-    from django.core.management.color import no_style
-
-    return no_style()
 
 
 def serve() -> None:

@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from runs import canonical
-from runs.models import Event, NodeAttempt, Project, Run
+from runs.models import (
+    DecisionResolution,
+    Effect,
+    Event,
+    HumanDecision,
+    InteractiveRequest,
+    NodeAttempt,
+    Project,
+    Run,
+    WorkflowMessage,
+    WorkflowTurn,
+)
 from runs.states import ExecutionMode
 from tests.conformance.records import document, ms, text
 
@@ -50,12 +61,12 @@ def _run(run: Run) -> dict[str, Any]:
         "queue": _queue(run),
         "lease": _lease(run),
         "revision": run.revision,
-        "attempts": [_attempt(a) for a in sorted(run.attempts.all(), key=lambda a: a.attempt_id)],
-        "effects": [],
-        "requests": [],
-        "decisions": [],
-        "messages": [],
-        "turns": [],
+        "attempts": [_attempt(each) for each in sorted(run.attempts.all(), key=lambda each: each.attempt_id)],
+        "effects": [_effect(each) for each in sorted(run.effects.all(), key=lambda each: each.effect_id)],
+        "requests": [_request(each) for each in sorted(run.requests.all(), key=lambda each: each.request_id)],
+        "decisions": [_decision(each) for each in sorted(run.decisions.all(), key=lambda each: each.decision_id)],
+        "messages": [_message(each) for each in run.messages.order_by("target_session_id", "order")],
+        "turns": [_turn(each) for each in sorted(run.turns.all(), key=lambda each: each.turn_id)],
     }
 
 
@@ -97,7 +108,94 @@ def _attempt(attempt: NodeAttempt) -> dict[str, Any]:
         "started_at": ms(attempt.started_at),
         "updated_at": ms(attempt.updated_at),
         "finished_at": ms(attempt.finished_at),
-        "intervals": [],
+        "intervals": [
+            [each.number, each.elapsed_ms, ms(each.started_at), ms(each.observed_at), ms(each.ended_at)]
+            for each in attempt.intervals.order_by("number")
+        ],
+    }
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "id": effect.effect_id,
+        "type": effect.effect_type,
+        "owner_scope": effect.owner_scope,
+        "status": effect.status,
+        "attempt_count": effect.attempt_count,
+        "next_attempt_at": ms(effect.next_attempt_at),
+        "error": text(effect.error),
+        "updated_at": ms(effect.updated_at),
+        "settled_at": ms(effect.settled_at),
+        "revision": effect.revision,
+        "attempts": [
+            {
+                "number": each.number,
+                "outcome": each.outcome,
+                "finished_at": ms(each.finished_at),
+                "error": text(each.error),
+            }
+            for each in effect.attempts.order_by("number")
+        ],
+    }
+
+
+def _request(request: InteractiveRequest) -> dict[str, Any]:
+    submissions = sorted(request.submissions.all(), key=lambda each: each.submission_id)
+    return {
+        "id": request.request_id,
+        "attempt": request.attempt.attempt_id,
+        "session": request.target_session_id,
+        "kind": request.kind,
+        "status": request.status,
+        "revision": request.revision,
+        "updated_at": ms(request.updated_at),
+        "settled_at": ms(request.settled_at),
+        "submissions": [
+            {
+                "id": each.submission_id,
+                "outcome": each.outcome,
+                "receipt": None if each.receipt is None else document(each.receipt),
+            }
+            for each in submissions
+        ],
+    }
+
+
+def _decision(decision: HumanDecision) -> dict[str, Any]:
+    resolution = DecisionResolution.objects.filter(decision=decision).first()
+    return {
+        "id": decision.decision_id,
+        "resolution": resolution
+        and {
+            "outcome": resolution.outcome,
+            "provenance": resolution.provenance,
+            "reason": resolution.reason,
+            "channel": resolution.channel,
+            "actor_id": resolution.actor_id,
+            "resolved_at": ms(resolution.resolved_at),
+            "same_digest": bytes(resolution.request_digest) == bytes(decision.request_digest),
+        },
+    }
+
+
+def _message(message: WorkflowMessage) -> dict[str, Any]:
+    return {
+        "id": message.message_id,
+        "session": message.target_session_id,
+        "kind": message.kind,
+        "order": message.order,
+        "status": message.status,
+        "updated_at": ms(message.updated_at),
+    }
+
+
+def _turn(turn: WorkflowTurn) -> dict[str, Any]:
+    return {
+        "id": turn.turn_id,
+        "message": turn.message.message_id,
+        "state": "started" if turn.ended_at is None else "ended",
+        "stop_reason": turn.stop_reason,
+        "ended_at": ms(turn.ended_at),
     }
 
 

@@ -1,6 +1,6 @@
 """The traces' operations, played on the domain layer. What is not here is not supported yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,8 +91,20 @@ def find_session_reservation_view(world: World, args: Args) -> Any:
 
 
 def claim(world: World, args: Args) -> Any:
+    return _claimed(world, args, transitions.claim)
+
+
+def claim_for_interaction_validation(world: World, args: Args) -> Any:
+    return _claimed(world, args, transitions.claim_for_validation)
+
+
+def claim_for_control(world: World, args: Args) -> Any:
+    return _claimed(world, args, transitions.claim_for_control)
+
+
+def _claimed(world: World, args: Args, verb: Callable[[Project, str, Claimant, str], Run]) -> Any:
     project, token = world.project(args), args["claim_token"]
-    run = transitions.claim(project, args["run_id"], _claimant(args), token)
+    run = verb(project, args["run_id"], _claimant(args), token)
     return run_record(reading.run(project, run.run_id), token)
 
 
@@ -161,6 +173,50 @@ def cancel_stale(world: World, args: Args) -> Any:
     return True
 
 
+def park_no_progress(world: World, args: Args) -> Any:
+    transitions.park_no_progress(world.project(args), _hold(args), args["detail"])
+    return True
+
+
+def park_source_changed(world: World, args: Args) -> Any:
+    transitions.park_source_changed(world.project(args), _hold(args), args["detail"])
+    return True
+
+
+def park_ambiguous_effect(world: World, args: Args) -> Any:
+    transitions.park_ambiguous_effect(world.project(args), _hold(args))
+    return True
+
+
+def delete(world: World, args: Args) -> Any:
+    transitions.delete(world.project(args), _hold(args))
+    return True
+
+
+def pause_parked(world: World, args: Args) -> Any:
+    transitions.pause_parked(world.project(args), args["run_id"])
+    return True
+
+
+def resume_paused_interaction(world: World, args: Args) -> Any:
+    transitions.resume_interaction(world.project(args), args["run_id"])
+    return True
+
+
+def request_resume(world: World, args: Args) -> Any:
+    transitions.request_resume(world.project(args), args["run_id"])
+    return True
+
+
+def begin_interaction_timeout(world: World, args: Args) -> Any:
+    transitions.begin_interaction_timeout(world.project(args), _hold(args), args["target_session_id"])
+    return True
+
+
+def settle_effect(world: World, args: Args) -> Any:
+    transitions.settle_effect(world.project(args), args["run_id"], args["effect_type"])
+
+
 def record_event(world: World, args: Args) -> Any:
     runner_id = args.get("runner_id")
     by = Actor(ActorType(rules.owner_type(runner_id or "")), runner_id)
@@ -192,6 +248,8 @@ OPERATIONS: dict[str, Callable[[World, Args], Any]] = {
         find_session_reservation,
         find_session_reservation_view,
         claim,
+        claim_for_interaction_validation,
+        claim_for_control,
         claim_next,
         renew,
         verify_claim,
@@ -202,23 +260,38 @@ OPERATIONS: dict[str, Callable[[World, Args], Any]] = {
         fail,
         cancel,
         cancel_stale,
+        park_no_progress,
+        park_source_changed,
+        park_ambiguous_effect,
+        delete,
+        pause_parked,
+        resume_paused_interaction,
+        request_resume,
+        begin_interaction_timeout,
+        settle_effect,
         record_event,
         list_events_after,
     )
 } | {"list": list_runs}
 
 # What a refusal answers: these give a thing or nothing, the rest true or false, but for those that have errors.
-_NOTHING: Sequence[str] = ("claim", "claim_next", "authority", "get", "get_view", "project_path")
-_ERRORS: Sequence[str] = ("reserve", "reserve_or_adopt", "record_event")
+_NOTHING = ("authority", "get", "get_view", "project_path", "settle_effect")
+_ERRORS: dict[str, tuple[type[errors.Refusal], ...]] = {
+    "reserve": (errors.Refusal,),
+    "reserve_or_adopt": (errors.Refusal,),
+    "record_event": (errors.Refusal,),
+    "park_ambiguous_effect": (errors.RunNotRunning,),
+    "begin_interaction_timeout": (errors.NotParkedAndWaiting,),
+}
 
 
 def refused(op: str, refusal: errors.Refusal) -> dict[str, Any]:
     """The answer to a step that was refused."""
-    if op in _ERRORS:
+    if isinstance(refusal, _ERRORS.get(op, ())):
         code = "run_not_found" if isinstance(refusal, errors.RunNotFound) else refusal.code
         kind = "constraint" if isinstance(refusal, _CONSTRAINTS) else "domain"
         return {"error": refusal.detail, "error_code": code, "error_kind": kind}
-    return {"result": None if op in _NOTHING or op.startswith("find_") else False}
+    return {"result": None if op in _NOTHING or op.startswith(("claim", "find_")) else False}
 
 
 _CONSTRAINTS = (errors.SessionBusy, errors.ParentAlreadyRestarted, errors.DuplicateMount)

@@ -1,0 +1,62 @@
+"""The outbox: what a run does to the outside world, each with a key that the outside can tell repeats by."""
+
+from django.db import models
+from django.db.models import Q
+
+from runs.models.blob import Blob
+from runs.models.fields import choices, exactly_when, one_of
+from runs.models.run import Run
+from runs.states import EFFECT_SETTLED, EffectOutcome, EffectStatus
+
+
+class Effect(models.Model):
+    """Of the run where its scope is `run`; effects of other scopes outlive the run's end untouched."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="effects")
+    effect_id = models.CharField(max_length=200)
+    effect_type = models.CharField(max_length=200)
+    idempotency_key = models.CharField(max_length=200)
+    owner_scope = models.CharField(max_length=50, default="run")
+    status = models.CharField(max_length=20, choices=choices(EffectStatus), default=EffectStatus.PENDING)
+    payload = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
+    result = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
+    error = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
+    attempt_count = models.PositiveIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(null=True)
+    revision = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["run", "effect_id"], name="effect_id_once"),
+            models.UniqueConstraint(fields=["run", "effect_type", "idempotency_key"], name="effect_key_once"),
+            one_of("status", EffectStatus, "effect_status_known"),
+            exactly_when("settled_at", "status", EFFECT_SETTLED, "effect_settled_when_over"),
+        )
+
+    def __str__(self) -> str:
+        return self.effect_id
+
+
+class EffectAttempt(models.Model):
+    """One try to apply an effect, under the lease generation that made it."""
+
+    effect = models.ForeignKey(Effect, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    generation = models.PositiveBigIntegerField(default=0)
+    token_hash = models.BinaryField(max_length=32, null=True)
+    outcome = models.CharField(max_length=20, null=True, choices=choices(EffectOutcome))
+    error = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["effect", "number"], name="effect_attempt_number_once"),
+            models.UniqueConstraint(fields=["effect"], condition=Q(finished_at=None), name="effect_attempt_open_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.effect} try {self.number}"

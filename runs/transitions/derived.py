@@ -1,0 +1,35 @@
+"""What the lease row keeps about the rest of a run: its pending requests, its open work, and when it is ready."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from runs import rules
+from runs.models import Effect, HumanDecision, InteractiveRequest, Run
+from runs.states import RUN_SCOPE, SETTLE_EFFECT, EffectStatus, RequestStatus
+
+DERIVED_FIELDS = ("pending_requests", "open_work", "ready_at")
+# A pending effect of the queue's own settling is applied by completing.
+_UNSETTLED = Q(owner_scope=RUN_SCOPE) & (
+    Q(status__in=[EffectStatus.APPLYING, EffectStatus.AMBIGUOUS])
+    | Q(status=EffectStatus.PENDING) & ~Q(effect_type=SETTLE_EFFECT)
+)
+
+
+def refresh(runs: Sequence[Run]) -> None:
+    """Derive these members anew, in memory: three statements, however many runs. The rows must be stored already."""
+    if not runs:
+        return
+    requests = _counted(InteractiveRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING))
+    undecided = _counted(HumanDecision.objects.filter(run__in=runs, resolution=None))
+    effects = _counted(Effect.objects.filter(_UNSETTLED, run__in=runs))
+    for run in runs:
+        pending = requests.get(run.pk, 0)
+        run.lease.pending_requests = pending
+        run.lease.open_work = rules.open_work(run, pending, undecided.get(run.pk, 0), effects.get(run.pk, 0))
+        run.lease.ready_at = rules.ready_at(run, run.lease)
+
+
+def _counted(rows: QuerySet[Any]) -> dict[int, int]:
+    return dict(rows.order_by().values_list("run_id").annotate(Count("pk")))

@@ -1,0 +1,97 @@
+"""Parks with a code: the run is not offered again until somebody has looked."""
+
+from datetime import datetime
+
+from runs import clock, journal, rules
+from runs.models import Blob, NodeAttempt, Project, Run
+from runs.states import (
+    PARK_AMBIGUOUS_EFFECT,
+    PARK_HELD_BACK,
+    AttemptStatus,
+    ErrorCode,
+    QueueStatus,
+    RunStatus,
+)
+from runs.transitions import blobs, mutex
+from runs.transitions.mutex import Hold, transition
+
+AMBIGUOUS = "effect outcome is ambiguous; explicit recovery is required"
+_RUN_FIELDS = (
+    "status",
+    "status_detail",
+    "updated_at",
+    "queue_status",
+    "error_code",
+    "queue_error",
+    "available_at",
+    "queue_updated_at",
+    *journal.HEAD_FIELDS,
+)
+
+
+def park_no_progress(project: Project, hold: Hold, detail: str) -> Run:
+    """Park a run whose runners get nowhere. Refuses whoever does not hold the run."""
+    return _held_back(project, hold, ErrorCode.RUNNER_NO_PROGRESS, "run.worker_no_progress", detail)
+
+
+def park_source_changed(project: Project, hold: Hold, detail: str) -> Run:
+    """Park a run whose workflow's code is no longer the one it was reserved with. Refuses whoever does not hold it."""
+    return _held_back(project, hold, ErrorCode.WORKFLOW_SOURCE_CHANGED, "run.source_changed", detail)
+
+
+@transition
+def _held_back(project: Project, hold: Hold, code: ErrorCode, event_type: str, detail: str) -> Run:
+    run = mutex.lock_one(project, hold.run_id)
+    at = mutex.never_back(run, clock.now())
+
+    rules.permit(PARK_HELD_BACK, run, run.lease, at, token=hold.token)
+
+    run.status_detail, run.updated_at, run.available_at = rules.detail(detail), at, at
+    _park(run, code, _stored(project, rules.detail(detail), at), at)
+    payload = {"status": QueueStatus.PARKED, "code": code}
+    lease = run.lease
+    event = journal.entered(run, event_type, journal.owner_of(lease), payload, at, generation=lease.generation)
+    _write(run)
+
+    journal.write([event])
+    return run
+
+
+@transition
+def park_ambiguous_effect(project: Project, hold: Hold) -> Run:
+    """Park a running run since nobody knows whether one of its effects happened. Refuses whoever does not hold it."""
+    run = mutex.lock_one(project, hold.run_id)
+    at = mutex.never_back(run, clock.now())
+
+    rules.permit(PARK_AMBIGUOUS_EFFECT, run, run.lease, at, token=hold.token)
+
+    run.status, run.status_detail, run.updated_at = RunStatus.WAITING, AMBIGUOUS, at
+    _park(run, ErrorCode.EFFECT_AMBIGUOUS, _stored(project, AMBIGUOUS, at), at)
+    payload = {"status": RunStatus.WAITING, "code": ErrorCode.EFFECT_AMBIGUOUS}
+    lease = run.lease
+    event = journal.entered(
+        run, "run.effect_ambiguous", journal.owner_of(lease), payload, at, generation=lease.generation
+    )
+    worked_on = [AttemptStatus.PENDING, AttemptStatus.RUNNING]
+    NodeAttempt.objects.filter(run=run, status__in=worked_on).update(status=AttemptStatus.WAITING, updated_at=at)
+    _write(run)
+
+    journal.write([event])
+    return run
+
+
+def _stored(project: Project, detail: str, at: datetime) -> Blob:
+    text = blobs.text(detail)
+    return blobs.stored(project, [text], at)[text]
+
+
+def _park(run: Run, code: ErrorCode, error: Blob, at: datetime) -> None:
+    run.queue_status, run.queue_updated_at = QueueStatus.PARKED, at
+    run.error_code, run.queue_error = code, error
+
+
+def _write(run: Run) -> None:
+    mutex.release(run.lease)
+    run.lease.ready_at = rules.ready_at(run, run.lease)
+    mutex.write([run.lease], mutex.RELEASED_FIELDS)
+    mutex.write([run], _RUN_FIELDS)
