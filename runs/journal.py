@@ -15,7 +15,7 @@ from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
 from runs import canonical, clock, signals
-from runs.models import Effect, Event, Lease, Run
+from runs.models import Effect, Event, HumanDecision, Lease, Run
 from runs.states import ActorType, AggregateKind
 
 # What `entered` moves on a run, to be written along with the event.
@@ -51,6 +51,22 @@ def entered_on_effect(
     effect.revision += 1
     kind = AggregateKind.EFFECT
     return _chained_on(run, kind, effect.effect_id, effect.revision, type, actor, payload, at, generation)
+
+
+def entered_on_decision(
+    run: Run,
+    decision: HumanDecision,
+    type: str,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    generation: int = 0,
+) -> Event:
+    """A decision's next event, not yet stored: numbered by the decision, chained on its run."""
+    decision.revision += 1
+    kind = AggregateKind.DECISION
+    return _chained_on(run, kind, decision.decision_id, decision.revision, type, actor, payload, at, generation)
 
 
 def _chained_on(

@@ -25,6 +25,9 @@ from runs.states import (
 )
 
 MAX_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
+CRASH_LIMIT = 5  # in a row; the claim that meets the last one parks the run
+BACKOFF_BASE_MS = 5_000
+BACKOFF_CAP_MS = 300_000
 DETAIL_LIMIT = 8_192  # Unicode code points
 RESERVED_OWNERS = frozenset({"system", "workflow-control"})
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -51,6 +54,8 @@ class LeaseFacts(Protocol):
     expires_at: datetime | None
     pending_requests: int
     open_work: int
+    takeover_at: datetime | None
+    retry_at: datetime | None
 
 
 def run_id(value: str) -> str:
@@ -179,7 +184,19 @@ def ready_at(run: RunFacts, lease: LeaseFacts) -> datetime | None:
         return None
     if run.error_code in HELD_BACK_CODES or (run.queue_status, run.status) == (QueueStatus.PARKED, RunStatus.WAITING):
         return None
-    return run.available_at
+    return max(run.available_at, lease.retry_at or run.available_at)
+
+
+def backoff_ms(crashes: int, seed: bytes) -> int:
+    """How long a run rests after its n-th crash in a row: nothing after the first, then 5 s doubling up to 5 min.
+
+    Spread by up to a quarter either way, always the same for the same seed.
+    """
+    if crashes < 2:
+        return 0
+    resting = min(BACKOFF_CAP_MS, BACKOFF_BASE_MS << min(crashes - 2, 16))
+    spread = int.from_bytes(hashlib.sha256(seed).digest()[:4]) / 2**32
+    return int(resting * (0.75 + spread / 2))
 
 
 def nothing_open(run: RunFacts, lease: LeaseFacts) -> None:

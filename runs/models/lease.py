@@ -61,6 +61,13 @@ class Lease(models.Model):
     acquired_at = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
+    # Whether something was done under this generation; if not, an expiry counts as a crash.
+    progressed = models.BooleanField(default=False)
+    # How long after its expiry nobody may take the run over, and when that is; null while nobody owns it.
+    backoff_ms = models.PositiveIntegerField(default=0)
+    takeover_at = models.DateTimeField(null=True)
+    # The rest of a backoff whose lease was released: not before this time, whatever available_at says.
+    retry_at = models.DateTimeField(null=True)
 
     objects = LeaseQuerySet.as_manager()
 

@@ -176,8 +176,8 @@ def write(rows: Sequence[M], fields: Iterable[str]) -> None:
 def release(lease: Lease) -> None:
     """Clear the owner in memory. The generation stays: it is the fence."""
     lease.owner_type = lease.owner_id = lease.token_hash = None
-    lease.acquired_at = lease.heartbeat_at = lease.expires_at = None
+    lease.acquired_at = lease.heartbeat_at = lease.expires_at = lease.takeover_at = None
 
 
 # What ending, parking and releasing write of a lease.
-RELEASED_FIELDS = ("generation", *OWNER_FIELDS, "pending_requests", "open_work", "ready_at")
+RELEASED_FIELDS = ("generation", *OWNER_FIELDS, "takeover_at", "pending_requests", "open_work", "ready_at")
