@@ -99,6 +99,12 @@ class BatchTooLarge(Invalid):
     code = "batch_too_large"
 
 
+class InvalidEffectName(Invalid):
+    """The type and the key of an effect are 1 to 200 characters, no control characters, without outer blanks."""
+
+    code = "invalid_effect_name"
+
+
 # Reserving
 
 
@@ -199,6 +205,10 @@ class AttemptNotFound(NotFound):
     """There is no such attempt in this run."""
 
 
+class EffectNotFound(NotFound):
+    """There is no such effect in this run."""
+
+
 class LeaseLost(Conflict):
     """The caller does not hold this run: its lease ran out, was taken over or was released."""
 
@@ -210,6 +220,38 @@ class LeaseHeld(Conflict):
 
     code = "lease_held"
     action = Action.RETRY
+
+
+class NobodyHolds(Conflict):
+    """Nobody holds this run at the moment."""
+
+    code = "not_held"
+
+
+class HeldBack(Conflict):
+    """The run was held back instead of being handed out."""
+
+    code = "held_back"
+
+
+class BackingOff(Conflict):
+    """The run rests after a crash of its runner."""
+
+    code = "backing_off"
+    action = Action.RETRY
+
+
+class WishStands(Conflict):
+    """The holder has been told another wish already."""
+
+    code = "wish_stands"
+    action = Action.RETRY
+
+
+class NoWish(Conflict):
+    """Nothing is wished of the holder."""
+
+    code = "no_wish"
 
 
 class RunCancelled(Conflict):
@@ -282,6 +324,60 @@ class EffectUnsettled(Conflict):
     code = "effect_unsettled"
 
 
+class EffectConflict(Conflict):
+    """An effect of this type and key exists, and it was reserved with another payload."""
+
+    code = "effect_conflict"
+    action = Action.MEND
+
+
+class EffectNotDue(Conflict):
+    """The effect's next try is not due yet."""
+
+    code = "effect_not_due"
+    action = Action.RETRY
+
+
+class EffectApplying(Conflict):
+    """A try of this effect is open under this lease; report what came of it first."""
+
+    code = "effect_applying"
+    action = Action.MEND
+
+
+class EffectNotApplying(Conflict):
+    """No such try of this effect is open under this lease."""
+
+    code = "effect_not_applying"
+    action = Action.MEND
+
+
+class EffectSettled(Conflict):
+    """The effect is settled; reserving it again tells how."""
+
+    code = "effect_settled"
+    action = Action.MEND
+
+
+class EffectNotAmbiguous(Conflict):
+    """The effect is not in doubt: it is pending, or being tried."""
+
+    code = "effect_not_ambiguous"
+    action = Action.RETRY
+
+
+class NotOwnTry(Conflict):
+    """This token is not the one that the try was made with."""
+
+    code = "not_own_try"
+
+
+class TooManyEffects(Conflict):
+    """The run has as many effects as a run may have."""
+
+    code = "too_many_effects"
+
+
 class RunNotRunning(Conflict):
     """The run is not running."""
 
@@ -326,3 +422,213 @@ class ReceiptConflict(Conflict):
 
     code = "idempotency_conflict"
     action = Action.MEND
+
+
+# Requests to a session
+
+
+class RequestNotFound(NotFound):
+    """There is no such request in this run."""
+
+
+class SubmissionNotFound(NotFound):
+    """There is no such submission to this request."""
+
+
+class RequestConflict(Conflict):
+    """A request of this id was raised with other content."""
+
+    code = "request_conflict"
+    action = Action.MEND
+
+
+class RequestSettled(Conflict):
+    """The request is settled or cancelled: it takes no answer any more."""
+
+    code = "request_settled"
+
+
+class RequestOutdated(Conflict):
+    """The request has changed since it was seen."""
+
+    code = "request_outdated"
+    action = Action.MEND
+
+
+class WrongSession(Conflict):
+    """The request is addressed to another session."""
+
+    code = "wrong_session"
+    action = Action.MEND
+
+
+class SubmissionValidating(Conflict):
+    """Another submission to this request is being validated."""
+
+    code = "submission_validating"
+    action = Action.RETRY
+
+
+class SubmissionConflict(Conflict):
+    """A submission of this id has another payload."""
+
+    code = "submission_conflict"
+    action = Action.MEND
+
+
+class SubmissionSettled(Conflict):
+    """The submission was accepted or rejected already."""
+
+    code = "submission_settled"
+
+
+class TooMany(Conflict):
+    """The run has as many of these as it may have."""
+
+    code = "too_many"
+
+
+# Decisions of people
+
+
+class Forbidden(Refusal):
+    """The caller may not do this."""
+
+    code = "forbidden"
+    action = Action.STOP
+
+
+class DecisionNotFound(NotFound):
+    """There is no such decision in this run."""
+
+
+class InvalidDecision(Invalid):
+    """The decision can't be put like this."""
+
+    code = "invalid_decision"
+
+
+class InvalidSchema(Invalid):
+    """The schema of a choice's input is not one that the queue takes."""
+
+    code = "invalid_schema"
+
+
+class DecisionConflict(Conflict):
+    """A decision of this id was asked with other content."""
+
+    code = "decision_conflict"
+    action = Action.MEND
+
+
+class DecisionResolved(Conflict):
+    """The decision has been resolved."""
+
+    code = "decision_resolved"
+
+
+class DecisionExpired(Conflict):
+    """The decision's deadline has passed."""
+
+    code = "decision_expired"
+
+
+class DecisionNotDue(Conflict):
+    """The decision's deadline has not passed."""
+
+    code = "decision_not_due"
+    action = Action.RETRY
+
+
+class DecisionOutdated(Conflict):
+    """The decision is no longer the one that was shown."""
+
+    code = "decision_outdated"
+    action = Action.MEND
+
+
+class PersonRequired(Forbidden):
+    """Only a person answers decisions: use a personal access token of a user who is active."""
+
+    code = "person_required"
+
+
+class NotInAudience(Forbidden):
+    """The decision is put to others."""
+
+    code = "not_in_audience"
+
+
+class OwnRequest(Forbidden):
+    """Nobody decides on a request of their own here."""
+
+    code = "own_request"
+
+
+class AlreadyAnswered(Conflict):
+    """This person has answered already, otherwise."""
+
+    code = "already_answered"
+
+
+class UnknownChoice(Invalid):
+    """The decision has no such choice."""
+
+    code = "unknown_choice"
+
+
+class InvalidInput(Invalid):
+    """The input is not what this choice takes."""
+
+    code = "invalid_input"
+
+
+# Messages and turns
+
+
+class MessageNotFound(NotFound):
+    """There is no such message in this run."""
+
+
+class TurnNotFound(NotFound):
+    """There is no such turn in this run."""
+
+
+class MessageConflict(Conflict):
+    """A message of this id was queued with other content."""
+
+    code = "message_conflict"
+    action = Action.MEND
+
+
+class MessageSettled(Conflict):
+    """The message was sent or cancelled already."""
+
+    code = "message_settled"
+
+
+class MessageNotSent(Conflict):
+    """The message has not been sent."""
+
+    code = "message_not_sent"
+    action = Action.RETRY
+
+
+class TurnConflict(Conflict):
+    """A turn of this id was opened on another message."""
+
+    code = "turn_conflict"
+    action = Action.MEND
+
+
+class TurnOpen(Conflict):
+    """The message has an open turn."""
+
+    code = "turn_open"
+    action = Action.RETRY
+
+
+class TurnEnded(Conflict):
+    """The turn has ended."""
+
+    code = "turn_ended"

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -17,15 +17,18 @@ from runs.states import (
     ExecutionMode,
     LeaseNeed,
     LineageKind,
+    LostRunner,
     OwnerType,
     QueueStatus,
     RunStatus,
     Scope,
     Verb,
+    Wish,
 )
 
 MAX_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 CRASH_LIMIT = 5  # in a row; the claim that meets the last one parks the run
+GRACE_LIMIT_MS = 600_000
 BACKOFF_BASE_MS = 5_000
 BACKOFF_CAP_MS = 300_000
 DETAIL_LIMIT = 8_192  # Unicode code points
@@ -56,6 +59,8 @@ class LeaseFacts(Protocol):
     open_work: int
     takeover_at: datetime | None
     retry_at: datetime | None
+    wish: str | None
+    wish_due_at: datetime | None
 
 
 def run_id(value: str) -> str:
@@ -99,8 +104,9 @@ def is_live(lease: LeaseFacts, at: datetime) -> bool:
 
 
 def is_held(lease: LeaseFacts, token: str | None, at: datetime) -> bool:
-    """Live, and the token is the owner's."""
-    return token is not None and is_live(lease, at) and token_matches(lease, token)
+    """Live, the token is the owner's, and no operator's wish has come due over it."""
+    overruled = lease.wish_due_at is not None and lease.wish_due_at <= at
+    return token is not None and is_live(lease, at) and not overruled and token_matches(lease, token)
 
 
 def permit(
@@ -125,6 +131,8 @@ def permit(
         raise (errors.RunPaused if run.paused else errors.RunNotPaused)(run_id=run.run_id)
     if verb.asked is not None and bool(lease.pending_requests) != verb.asked:
         raise (errors.RequestPending if lease.pending_requests else errors.NoPendingRequest)(run_id=run.run_id)
+    if verb.lease is LeaseNeed.LIVE and not is_live(lease, at):
+        raise errors.NobodyHolds(run_id=run.run_id)
     if verb.lease is LeaseNeed.UNOWNED and lease.owner_id is not None:
         raise _somebody_has(run, lease, at)
     if verb.lease is LeaseNeed.NOT_LIVE and is_live(lease, at) and not (reclaim and lease.owner_id == owner_id):
@@ -135,6 +143,28 @@ def hold(run: RunFacts, lease: LeaseFacts, token: str | None, at: datetime) -> N
     """Refuse whoever does not hold the run, with what happened to the hold."""
     if not is_held(lease, token, at):
         raise _lost(run, lease, token)
+
+
+def rested(run: RunFacts, lease: LeaseFacts, at: datetime) -> None:
+    """Refuse to hand out a run before the backoff after its latest crash is over."""
+    until = lease.takeover_at if lease.owner_id is not None and not is_live(lease, at) else lease.retry_at
+    if until is not None and until > at:
+        raise errors.BackingOff(run_id=run.run_id, retry_in_ms=int((until - at).total_seconds() * 1000))
+
+
+def lost_runner(snapshot: object) -> LostRunner:
+    """What a definition says that a lost runner means for its runs."""
+    stated = snapshot.get("lostRunner", LostRunner.RETRY) if isinstance(snapshot, Mapping) else LostRunner.RETRY
+    if stated not in set(LostRunner):
+        raise errors.Invalid("A definition's lostRunner is retry, park or fail.")
+    return LostRunner(stated)
+
+
+def grace_ms(value: int) -> int:
+    """The grace of a wish in milliseconds, if it may be that long."""
+    if not 0 < value <= GRACE_LIMIT_MS:
+        raise errors.Invalid(f"A grace is 1 to {GRACE_LIMIT_MS} ms.", grace_ms=value)
+    return value
 
 
 def _over(run: RunFacts) -> errors.Refusal | None:
@@ -162,8 +192,10 @@ def _lost(run: RunFacts, lease: LeaseFacts, token: str | None) -> errors.Refusal
     """Why the caller does not hold the run: an end or a pause tells more than a lost lease."""
     if over := _over(run):
         return over
-    if run.paused:
+    if run.paused or lease.wish == Wish.PAUSE:
         return errors.RunPaused(run_id=run.run_id)
+    if lease.wish == Wish.CANCEL:
+        return errors.RunCancelled(run_id=run.run_id, status=run.status)
     if lease.owner_id is None:
         cause = "released"
     elif token is not None and token_matches(lease, token):

@@ -104,6 +104,14 @@ class DecisionProvenance(StrEnum):
     EXPLICIT_CANCEL = "explicit_cancel"
 
 
+class AnswerOutcome(StrEnum):
+    """What became of a person's answer to a decision."""
+
+    COUNTED = "counted"
+    LATE = "late"  # the decision was over already
+    VOID = "void"  # the decision was changed after it
+
+
 class MessageKind(StrEnum):
     STEP = "step"
     DECISION = "decision"
@@ -122,7 +130,9 @@ class StopReason(StrEnum):
     """Why a turn ended."""
 
     COMPLETED = "completed"
-    LOST = "lost"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"  # nobody knows, or the run ended under it
 
 
 class ExecutionMode(StrEnum):
@@ -179,6 +189,21 @@ class Priority(IntEnum):
     LOW = 2
 
 
+class Wish(StrEnum):
+    """What an operator may wish of a live holder."""
+
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+class LostRunner(StrEnum):
+    """What it means for a run that its runner was lost; the definition's snapshot says so in `lostRunner`."""
+
+    RETRY = "retry"
+    PARK = "park"
+    FAIL = "fail"
+
+
 class ErrorCode(StrEnum):
     """Codes that the queue itself writes on a run; a runner's own codes are free text."""
 
@@ -186,6 +211,7 @@ class ErrorCode(StrEnum):
     TIMED_OUT = "timedOut"
     WORKFLOW_SOURCE_CHANGED = "workflowSourceChanged"
     RUNNER_NO_PROGRESS = "runnerNoProgress"
+    RUNNER_LOST = "runnerLost"
     EFFECT_AMBIGUOUS = "effectAmbiguous"
 
 
@@ -200,12 +226,21 @@ ATTEMPT_TERMINAL = frozenset(AttemptStatus) - ATTEMPT_OPEN
 EFFECT_SETTLED = frozenset(
     {EffectStatus.APPLIED, EffectStatus.REJECTED, EffectStatus.AMBIGUOUS, EffectStatus.CANCELLED}
 )
+# How an effect must stand for a verb that moves it. The last two need no hold of the run, which may be over.
+EFFECT_NEEDS = {
+    "start_effect": EffectStatus.PENDING,
+    "apply_effect": EffectStatus.APPLYING,
+    "reject_effect": EffectStatus.APPLYING,
+    "doubt_effect": EffectStatus.APPLYING,
+    "settle_ambiguous_effect": EffectStatus.AMBIGUOUS,
+    "settle_own_try": EffectStatus.AMBIGUOUS,
+}
 # Effects of the queue's own bookkeeping: the verb that they stand for applies them.
 PARK_EFFECT = "run.park_queue"
 SETTLE_EFFECT = "run.settle_queue"
 RUN_SCOPE = "run"
 # Parked with one of these, a run is handed out again only after somebody said so.
-HELD_BACK_CODES = frozenset({ErrorCode.WORKFLOW_SOURCE_CHANGED, ErrorCode.RUNNER_NO_PROGRESS})
+HELD_BACK_CODES = frozenset({ErrorCode.WORKFLOW_SOURCE_CHANGED, ErrorCode.RUNNER_NO_PROGRESS, ErrorCode.RUNNER_LOST})
 
 
 class LeaseNeed(StrEnum):
@@ -213,6 +248,7 @@ class LeaseNeed(StrEnum):
 
     HELD = "held by the caller"
     NOT_LIVE = "not live, or one's own and reclaimed"
+    LIVE = "live, whoever holds it"
     UNOWNED = "no owner on record"
     ANY = "any"
 
@@ -241,6 +277,7 @@ _BEGUN = frozenset({RunStatus.RUNNING, RunStatus.WAITING})
 _HELD, _NOT_LIVE, _UNOWNED, _ANY = LeaseNeed.HELD, LeaseNeed.NOT_LIVE, LeaseNeed.UNOWNED, LeaseNeed.ANY
 _FAILED = (RunStatus.FAILED, QueueStatus.FAILED)
 _CANCELLED = (RunStatus.CANCELLED, QueueStatus.CANCELLED)
+_TIMED_OUT = (RunStatus.TIMED_OUT, QueueStatus.FAILED)
 
 CLAIM = Verb("claim", _NOT_LIVE, queue=QUEUE_OPEN, paused=False, asked=False, ends_queue=QueueStatus.STARTING)
 CLAIM_FOR_VALIDATION = Verb("claim_for_validation", _NOT_LIVE, queue=QUEUE_OPEN, ends_queue=QueueStatus.STARTING)
@@ -260,10 +297,17 @@ PARK_AMBIGUOUS_EFFECT = Verb(
 COMPLETE = Verb("complete", _HELD, RUN_OPEN, ends_run=RunStatus.COMPLETED, ends_queue=QueueStatus.DONE)
 FAIL = Verb("fail", _HELD, RUN_OPEN, QUEUE_OPEN, None, None, *_FAILED)
 FAIL_UNOWNED = Verb("fail_unowned", _UNOWNED, RUN_OPEN, _NOT_YET_BEGUN, None, None, *_FAILED)
+TIME_OUT = Verb("time_out", _HELD, RUN_OPEN, QUEUE_OPEN, None, None, *_TIMED_OUT)
+TIME_OUT_UNOWNED = Verb("time_out_unowned", _UNOWNED, RUN_OPEN, _NOT_YET_BEGUN, None, None, *_TIMED_OUT)
 CANCEL_HELD = Verb("cancel_held", _HELD, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
 CANCEL_UNOWNED = Verb("cancel_unowned", _UNOWNED, RUN_OPEN, _NOT_YET_BEGUN, None, None, *_CANCELLED)
 CANCEL_STALE = Verb("cancel_stale", _NOT_LIVE, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
 CANCEL = Verb("cancel", _ANY, RUN_OPEN, QUEUE_OPEN, None, None, *_CANCELLED)
+PAUSE = Verb("pause", _ANY, RUN_OPEN, QUEUE_OPEN, ends_queue=QueueStatus.PARKED)
+UNPAUSE = Verb("unpause", _ANY, RUN_OPEN, QUEUE_OPEN, paused=True)
+WISH = Verb("wish", LeaseNeed.LIVE, RUN_OPEN, QUEUE_OPEN, paused=False)
+WITHDRAW_WISH = Verb("withdraw_wish", _ANY, RUN_OPEN, QUEUE_OPEN)
+RUN_NOW = Verb("run_now", _NOT_LIVE, RUN_OPEN, QUEUE_OPEN, paused=False, asked=False, ends_queue=QueueStatus.QUEUED)
 PAUSE_PARKED = Verb("pause_parked", _NOT_LIVE, _BEGUN, _PARKED, asked=True)
 RESUME_INTERACTION = Verb("resume_interaction", _NOT_LIVE, _BEGUN, _PARKED, paused=True, asked=True)
 REQUEST_RESUME = Verb("request_resume", _NOT_LIVE, RUN_OPEN, QUEUE_OPEN, asked=False, ends_queue=QueueStatus.QUEUED)
@@ -279,6 +323,20 @@ BEGIN_INTERACTION_TIMEOUT = Verb(
 DELETE = Verb("delete", _HELD)
 RECORD_EVENT = Verb("record_event", _HELD)
 WRITE_ATTEMPT = Verb("write_attempt", _HELD, frozenset({RunStatus.RUNNING}), QUEUE_OPEN)
+_RUNNING = frozenset({RunStatus.RUNNING})
+RAISE_REQUEST = Verb(
+    "raise_request", _HELD, _RUNNING, QUEUE_OPEN, paused=False, asked=False, ends_run=RunStatus.WAITING
+)
+SUBMIT = Verb("submit", _ANY, RUN_OPEN, QUEUE_OPEN)
+SETTLE_SUBMISSION = Verb("settle_submission", _HELD, _BEGUN, QUEUE_OPEN, paused=False)
+WITHDRAW_REQUEST = Verb("withdraw_request", _HELD, _BEGUN, QUEUE_OPEN, paused=False)
+ASK_DECISION = Verb("ask_decision", _HELD, _RUNNING, QUEUE_OPEN, paused=False, ends_run=RunStatus.WAITING)
+AMEND_DECISION = Verb("amend_decision", _HELD, _BEGUN, QUEUE_OPEN, paused=False)
+ANSWER_DECISION = Verb("answer_decision", _ANY, RUN_OPEN, QUEUE_OPEN)
+QUEUE_MESSAGE = Verb("queue_message", _HELD, RUN_OPEN, QUEUE_OPEN)
+WRITE_TURN = Verb("write_turn", _ANY, RUN_OPEN, QUEUE_OPEN)
+RESERVE_EFFECT = Verb("reserve_effect", _HELD, frozenset({RunStatus.RUNNING}), QUEUE_OPEN)
+WRITE_EFFECT = Verb("write_effect", _HELD, RUN_OPEN, QUEUE_OPEN)
 
 VERBS = {
     verb.name: verb
@@ -294,10 +352,17 @@ VERBS = {
         COMPLETE,
         FAIL,
         FAIL_UNOWNED,
+        TIME_OUT,
+        TIME_OUT_UNOWNED,
         CANCEL_HELD,
         CANCEL_UNOWNED,
         CANCEL_STALE,
         CANCEL,
+        PAUSE,
+        UNPAUSE,
+        WISH,
+        WITHDRAW_WISH,
+        RUN_NOW,
         PAUSE_PARKED,
         RESUME_INTERACTION,
         REQUEST_RESUME,
@@ -305,5 +370,16 @@ VERBS = {
         DELETE,
         RECORD_EVENT,
         WRITE_ATTEMPT,
+        RAISE_REQUEST,
+        SUBMIT,
+        SETTLE_SUBMISSION,
+        WITHDRAW_REQUEST,
+        ASK_DECISION,
+        AMEND_DECISION,
+        ANSWER_DECISION,
+        QUEUE_MESSAGE,
+        WRITE_TURN,
+        RESERVE_EFFECT,
+        WRITE_EFFECT,
     )
 }

@@ -3,10 +3,30 @@
 from django.db import models
 from django.db.models import Q
 
+from runs import effect_rules
 from runs.models.blob import Blob
 from runs.models.fields import choices, exactly_when, one_of
 from runs.models.run import Run
-from runs.states import EFFECT_SETTLED, EffectOutcome, EffectStatus
+from runs.states import EFFECT_SETTLED, RUN_SCOPE, EffectOutcome, EffectStatus
+
+UNSETTLED = (EffectStatus.PENDING, EffectStatus.APPLYING, EffectStatus.AMBIGUOUS)
+
+
+class EffectQuerySet(models.QuerySet["Effect"]):
+    def brief(self) -> "EffectQuerySet":
+        """All that lists show, and which payload it is; not the documents themselves, of which a page may have many."""
+        return self.select_related("run", "payload", "error").defer("payload__content")
+
+    def with_answer(self) -> "EffectQuerySet":
+        """What verbs answer: the result too, but not the payload, which its caller knows."""
+        return self.brief().select_related("result")
+
+    def with_documents(self) -> "EffectQuerySet":
+        return self.select_related("run", "payload", "result", "error")
+
+    def in_doubt(self) -> "EffectQuerySet":
+        """What waits for a person, or for a late report of its own try."""
+        return self.filter(status=EffectStatus.AMBIGUOUS)
 
 
 class Effect(models.Model):
@@ -16,7 +36,7 @@ class Effect(models.Model):
     effect_id = models.CharField(max_length=200)
     effect_type = models.CharField(max_length=200)
     idempotency_key = models.CharField(max_length=200)
-    owner_scope = models.CharField(max_length=50, default="run")
+    owner_scope = models.CharField(max_length=50, default=RUN_SCOPE)
     status = models.CharField(max_length=20, choices=choices(EffectStatus), default=EffectStatus.PENDING)
     payload = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
     result = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")
@@ -28,6 +48,8 @@ class Effect(models.Model):
     updated_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
 
+    objects = EffectQuerySet.as_manager()
+
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["run", "effect_id"], name="effect_id_once"),
@@ -35,9 +57,19 @@ class Effect(models.Model):
             one_of("status", EffectStatus, "effect_status_known"),
             exactly_when("settled_at", "status", EFFECT_SETTLED, "effect_settled_when_over"),
         )
+        indexes = (
+            # What completing asks for, among a run's thousands of applied ones.
+            models.Index(fields=["run"], condition=Q(status__in=UNSETTLED), name="effect_unsettled"),
+            models.Index(fields=["id"], condition=Q(status=EffectStatus.AMBIGUOUS), name="effect_ambiguous"),
+        )
 
     def __str__(self) -> str:
         return self.effect_id
+
+    @property
+    def outside_key(self) -> str:
+        """What the outside service is told to tell repeats by: the same in all tries, and no other effect's."""
+        return effect_rules.outside_key(self.run_id, self.effect_type, self.idempotency_key)
 
 
 class EffectAttempt(models.Model):
@@ -46,6 +78,8 @@ class EffectAttempt(models.Model):
     effect = models.ForeignKey(Effect, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
     generation = models.PositiveBigIntegerField(default=0)
+    owner_id = models.TextField(null=True, help_text="Who made the try.")
+    # Of the lease token: whoever has it may still say what came of this try.
     token_hash = models.BinaryField(max_length=32, null=True)
     outcome = models.CharField(max_length=20, null=True, choices=choices(EffectOutcome))
     error = models.ForeignKey(Blob, null=True, on_delete=models.PROTECT, related_name="+")

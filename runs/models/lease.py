@@ -12,9 +12,10 @@ from runs.models.definition import Workflow
 from runs.models.fields import choices
 from runs.models.project import Project
 from runs.models.run import Run
-from runs.states import OwnerType, Priority
+from runs.states import OwnerType, Priority, Wish
 
 OWNER_FIELDS = ("owner_type", "owner_id", "token_hash", "acquired_at", "heartbeat_at", "expires_at")
+WISH_FIELDS = ("wish", "wish_due_at", "wish_actor_type", "wish_actor_id", "wish_reason")
 OFFERED_INDEX = "lease_offered"
 OFFERED_ANY_INDEX = "lease_offered_any"
 
@@ -69,6 +70,13 @@ class Lease(models.Model):
     # The rest of a backoff whose lease was released: not before this time, whatever available_at says.
     retry_at = models.DateTimeField(null=True)
 
+    # What an operator wishes of a live holder, and when it happens in any case.
+    wish = models.CharField(max_length=20, null=True, choices=choices(Wish))
+    wish_due_at = models.DateTimeField(null=True)
+    wish_actor_type = models.CharField(max_length=20, null=True)
+    wish_actor_id = models.TextField(null=True)
+    wish_reason = models.TextField(null=True)
+
     objects = LeaseQuerySet.as_manager()
 
     class Meta:
@@ -77,6 +85,10 @@ class Lease(models.Model):
                 name="lease_owner_all_or_none",
                 condition=Q(**{f"{field}__isnull": True for field in OWNER_FIELDS})
                 | Q(**{f"{field}__isnull": False for field in OWNER_FIELDS}),
+            ),
+            models.CheckConstraint(
+                name="lease_wish_has_deadline",
+                condition=Q(wish=None, wish_due_at=None) | Q(wish__isnull=False, wish_due_at__isnull=False),
             ),
         )
         indexes = (

@@ -32,6 +32,13 @@ class WorkflowMessage(models.Model):
             one_of("kind", MessageKind, "message_kind_known"),
             one_of("status", MessageStatus, "message_status_known"),
         )
+        indexes = (
+            models.Index(
+                fields=["project", "target_session_id", "order"],
+                condition=Q(status=MessageStatus.PENDING),
+                name="message_pending",
+            ),
+        )
 
     def __str__(self) -> str:
         return self.message_id

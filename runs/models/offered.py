@@ -39,7 +39,7 @@ def claimable(
         owned = owned.filter(workflow_id__in=keys)
         if not keys:
             return []
-    takeable = Q(expires_at__lte=at) if owner_id is None else Q(expires_at__lte=at) | Q(owner_id=owner_id)
+    takeable = Q(takeover_at__lte=at) if owner_id is None else Q(takeover_at__lte=at) | Q(owner_id=owner_id)
     walks = [
         leases.unowned().filter(scope, priority=priority).order_by("ready_at", "pk")
         for scope in scopes

@@ -52,6 +52,12 @@ class InteractiveSubmission(models.Model):
             models.UniqueConstraint(fields=["request", "submission_id"], name="submission_id_once"),
             one_of("outcome", SubmissionOutcome, "submission_outcome_known"),
         )
+        # What a runner looks for that serves as validator: never more than a few rows.
+        indexes = (
+            models.Index(
+                fields=["request"], condition=Q(outcome=SubmissionOutcome.VALIDATING), name="submission_validating"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.submission_id

@@ -77,6 +77,8 @@ class Run(models.Model):
     status = models.CharField(max_length=20, choices=choices(RunStatus), default=RunStatus.QUEUED)
     status_detail = models.TextField(null=True)
     paused = models.BooleanField(default=False)
+    # Whether the pause took the run off the queue, so that unpausing puts it back.
+    parked_by_pause = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)

@@ -17,9 +17,12 @@ from runs.transitions.interaction import (
     pause_parked,
     request_resume,
     resume_interaction,
+    run_now,
 )
+from runs.transitions.late import keep_late_result
 from runs.transitions.mutex import BATCH_LIMIT, Hold
 from runs.transitions.notes import Note, record_event
+from runs.transitions.pause import pause, pause_all, unpause, unpause_all
 from runs.transitions.receipts import Answer, answered_once
 from runs.transitions.renew import renew, renew_all
 from runs.transitions.reservation import Reservation
@@ -35,8 +38,10 @@ from runs.transitions.run import (
     mark_running_all,
     park,
     park_all,
+    time_out,
 )
 from runs.transitions.tokens import issue_access_token, make_project, own, revoke_access_token, stamp_use
+from runs.transitions.wishes import request_cancel, request_pause, withdraw_wish
 
 __all__ = [
     "BATCH_LIMIT",
@@ -68,6 +73,7 @@ __all__ = [
     "fail_all",
     "fail_attempt",
     "issue_access_token",
+    "keep_late_result",
     "make_project",
     "mark_running",
     "mark_running_all",
@@ -77,18 +83,27 @@ __all__ = [
     "park_ambiguous_effect",
     "park_no_progress",
     "park_source_changed",
+    "pause",
+    "pause_all",
     "pause_parked",
     "progress_attempt",
     "record_event",
     "renew",
     "renew_all",
+    "request_cancel",
+    "request_pause",
     "request_resume",
     "reserve",
     "reserve_all",
     "reserve_or_adopt",
     "resume_interaction",
     "revoke_access_token",
+    "run_now",
     "settle_effect",
     "stamp_use",
     "start_attempt",
+    "time_out",
+    "unpause",
+    "unpause_all",
+    "withdraw_wish",
 ]

@@ -9,7 +9,7 @@ from django.db.models import Q
 from runs import clock, errors, journal, rules
 from runs.models import Blob, Event, NodeAttempt, Project, Run
 from runs.states import ATTEMPT_OPEN, WRITE_ATTEMPT, AttemptStatus
-from runs.transitions import blobs, mutex
+from runs.transitions import blobs, crashes, mutex
 from runs.transitions.mutex import Hold, transition
 
 PROGRESS_LIMIT = 8_192  # bytes of canonical JSON
@@ -91,6 +91,7 @@ def complete_attempt(project: Project, hold: Hold, attempt_id: str, output: Any 
     document = blobs.document(output)
     attempt.output = blobs.stored(project, [document], at)[document]
     _settle(attempt, AttemptStatus.COMPLETED, at)
+    crashes.progressed(run)
     event = _entered(run, "attempt.completed", attempt, at)
     _write(run, attempt)
 
@@ -106,6 +107,7 @@ def fail_attempt(project: Project, hold: Hold, attempt_id: str, message: str) ->
     attempt = _open_attempt(run, attempt_id)
 
     why = blobs.text(message)
+    crashes.progressed(run)
     event = _failed(run, attempt, blobs.stored(project, [why], at)[why], message, at)
     _write(run, attempt)
 
@@ -150,4 +152,5 @@ def _entered(run: Run, type: str, attempt: NodeAttempt, at: datetime, **facts: A
 
 def _write(run: Run, attempt: NodeAttempt) -> None:
     mutex.write([attempt], _SETTLED_FIELDS)
-    mutex.write([run], journal.HEAD_FIELDS)
+    mutex.write([run.lease], (*crashes.LEASE_FIELDS, "ready_at"))
+    mutex.write([run], (*crashes.RUN_FIELDS, *journal.HEAD_FIELDS))

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from runs import clock, errors, journal, rules
-from runs.models import Lease, Project, Run
+from runs.models import Event, Lease, Project, Run
+from runs.models.lease import WISH_FIELDS
 from runs.models.offered import claimable
 from runs.states import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
-from runs.transitions import mutex
+from runs.transitions import crashes, lost, mutex, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
 
 ROUNDS = 3
@@ -16,11 +17,15 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who claims, for how long, and whether it takes its own live runs again (with a new generation)."""
+    """Who claims, and for how long. `reclaim` takes one's own live runs again, with a new generation.
+
+    Without `count_crashes` an expired lease is taken over as if nothing had happened; for replays.
+    """
 
     owner_id: str
     lease_ms: int
     reclaim: bool = False
+    count_crashes: bool = True
 
 
 def claim(project: Project, run_id: str, claimant: Claimant, token: str) -> Run:
@@ -38,15 +43,26 @@ def claim_for_control(project: Project, run_id: str, claimant: Claimant, token: 
     return _claimed(project, run_id, claimant, token, CLAIM_FOR_CONTROL)
 
 
-@transition
 def _claimed(project: Project, run_id: str, claimant: Claimant, token: str, verb: Verb) -> Run:
+    run, is_taken = _claim_one(project, run_id, claimant, token, verb)
+    if not is_taken:
+        # Instead of being handed out it was parked, paused or ended; that stands, so the refusal comes after it.
+        rules.permit(verb, run, run.lease, run.head_at)
+        raise errors.HeldBack(run_id=run_id, error_code=run.error_code)
+    return run
+
+
+@transition
+def _claim_one(project: Project, run_id: str, claimant: Claimant, token: str, verb: Verb) -> tuple[Run, bool]:
     run = mutex.lock_one(project, run_id)
     now = clock.now()
 
     _permit(verb, run, claimant, now)
 
-    _take([(run, token)], claimant, now, verb)
-    return run
+    free, events = _free(project, [run], claimant, now, verb)
+    journal.write(events)
+    _take([(run, token) for run in free], claimant, now, verb)
+    return run, bool(free)
 
 
 @transition
@@ -65,6 +81,7 @@ def claim_next(
     if not 0 < len(tokens) <= BATCH_LIMIT:
         raise errors.BatchTooLarge(limit=BATCH_LIMIT)
     taken: list[Run] = []
+    events: list[Event] = []
     passed: set[int] = set()
     for _ in range(ROUNDS):
         now = clock.now()
@@ -82,19 +99,33 @@ def claim_next(
         leases = list(Lease.objects.filter(pk__in=found).in_claim_order().taken_first()[:wanted]) if found else []
         now = clock.now()
 
-        allowed = [run for run in mutex.under(leases) if _still_offered(run, claimant, now)]
-        taken += allowed
+        offered = [run for run in mutex.under(leases) if _still_offered(run, claimant, now)]
+        free, more = _free(project, offered, claimant, now, CLAIM)
+        taken += free
+        events += more
         passed.update(lease.pk for lease in leases)
         if len(taken) == len(tokens) or len(found) < 2 * wanted + 8:
             break
 
+    journal.write(events)
     _take(list(zip(taken, tokens, strict=False)), claimant, now, CLAIM)
     return taken
+
+
+def _free(
+    project: Project, runs: Sequence[Run], claimant: Claimant, now: datetime, verb: Verb
+) -> tuple[list[Run], list[Event]]:
+    """Those of these runs that may be handed out; what becomes of the others is stored."""
+    if verb != CLAIM or not claimant.count_crashes:
+        return list(runs), []
+    return lost.settled(project, runs, now)
 
 
 def _permit(verb: Verb, run: Run, claimant: Claimant, now: datetime) -> None:
     at = mutex.never_back(run, now)
     rules.permit(verb, run, run.lease, at, owner_id=claimant.owner_id, reclaim=claimant.reclaim)
+    if verb == CLAIM and claimant.count_crashes and not wishes.is_due(run.lease, at):
+        rules.rested(run, run.lease, at)
 
 
 def _still_offered(run: Run, claimant: Claimant, now: datetime) -> bool:
@@ -120,6 +151,10 @@ def _take(pairs: Sequence[tuple[Run, str]], claimant: Claimant, now: datetime, v
         if verb.ends_queue is not None:
             run.queue_status, run.queue_updated_at = verb.ends_queue, at
             run.error_code = run.queue_error = None
+        crashes.begin_generation(run)
+        # A short claim of the server's own is no try: its expiry is nobody's crash.
+        lease.progressed = verb == CLAIM_FOR_CONTROL
+        mutex.forget_wish(lease)
         lease.ready_at = rules.ready_at(run, run.lease)
         payload = {"expiresAt": clock.to_ms(lease.expires_at)}
         events.append(
@@ -140,5 +175,14 @@ _LEASE_FIELDS = (
     "heartbeat_at",
     "expires_at",
     "ready_at",
+    *crashes.LEASE_FIELDS,
+    *WISH_FIELDS,
 )
-_RUN_FIELDS = ("queue_status", "queue_updated_at", "error_code", "queue_error", *journal.HEAD_FIELDS)
+_RUN_FIELDS = (
+    "queue_status",
+    "queue_updated_at",
+    "error_code",
+    "queue_error",
+    *crashes.RUN_FIELDS,
+    *journal.HEAD_FIELDS,
+)

@@ -1,4 +1,4 @@
-"""Runner crashes: how they are counted, what they cost, and what makes them forgotten. All in memory, under the lock."""
+"""Runner crashes: how they are counted, what they cost, what makes them forgotten. All in memory, under the lock."""
 
 from datetime import datetime, timedelta
 
@@ -19,10 +19,30 @@ def progressed(run: Run) -> None:
     lease.ready_at = rules.ready_at(run, lease)
 
 
+def forgotten(run: Run) -> None:
+    """Somebody said to try again: no crash counts any more, and nothing rests."""
+    lease = run.lease
+    run.consecutive_errors = 0
+    lease.backoff_ms, lease.retry_at, lease.takeover_at = 0, None, lease.expires_at
+
+
 def count_expiry(run: Run) -> None:
     """The recorded owner is gone: without progress that is one crash more."""
     if not run.lease.progressed:
         run.consecutive_errors += 1
+
+
+def at_limit(run: Run) -> bool:
+    """Whether the run has lost as many runners in a row as it may."""
+    return run.consecutive_errors >= rules.CRASH_LIMIT
+
+
+def released(run: Run, at: datetime) -> None:
+    """The lease is about to be released from outside: an expired one counts, and what is left of a backoff stays."""
+    lease = run.lease
+    if not rules.is_live(lease, at):
+        count_expiry(run)
+        lease.retry_at = lease.takeover_at
 
 
 def begin_generation(run: Run) -> None:

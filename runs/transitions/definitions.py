@@ -5,6 +5,7 @@ from datetime import datetime
 
 from runs import errors
 from runs.models import Blob, Project, Workflow, WorkflowDefinition
+from runs.states import LostRunner
 from runs.transitions.blobs import Content
 
 
@@ -25,16 +26,23 @@ def known(project: Project, digests: Iterable[bytes]) -> dict[bytes, WorkflowDef
 
 
 def stored(
-    project: Project, wanted: dict[bytes, tuple[Workflow, Blob]], at: datetime
+    project: Project, wanted: dict[bytes, tuple[Workflow, Blob, LostRunner]], at: datetime
 ) -> dict[bytes, WorkflowDefinition]:
     """The definition of each digest; made where missing, in digest order. A twin's may differ: look at it."""
     found = known(project, wanted)
     if missing := sorted(wanted.keys() - found.keys()):
         WorkflowDefinition.objects.bulk_create(
             [
-                WorkflowDefinition(project=project, workflow=workflow, digest=digest, snapshot=snapshot, created_at=at)
+                WorkflowDefinition(
+                    project=project,
+                    workflow=workflow,
+                    digest=digest,
+                    snapshot=snapshot,
+                    lost_runner=lost_runner,
+                    created_at=at,
+                )
                 for digest in missing
-                for workflow, snapshot in [wanted[digest]]
+                for workflow, snapshot, lost_runner in [wanted[digest]]
             ],
             ignore_conflicts=True,
         )

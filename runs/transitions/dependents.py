@@ -106,6 +106,9 @@ def _cancel_decisions(runs: Sequence[Run], reason: str, actors: dict[int, str], 
         )
         for decision in undecided
     )
+    HumanDecision.objects.filter(pk__in=[decision.pk for decision in undecided]).update(
+        resolved_at=_of_run("finished_at")
+    )
 
 
 def _cancel_requests(runs: Sequence[Run]) -> None:

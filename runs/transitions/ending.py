@@ -8,6 +8,7 @@ from typing import Any
 from runs import journal
 from runs.journal import Actor
 from runs.models import Blob, Event, Project, Run
+from runs.models.lease import WISH_FIELDS
 from runs.states import AttemptStatus, RunStatus, Verb
 from runs.transitions import dependents, mutex, outbox
 
@@ -15,6 +16,8 @@ _RUN_FIELDS = (
     "status",
     "status_detail",
     "paused",
+    "parked_by_pause",
+    "consecutive_errors",
     "output",
     "error",
     "updated_at",
@@ -93,10 +96,12 @@ def end(run: Run, verb: Verb, at: datetime, *, code: str | None = None, message:
     run.updated_at = run.finished_at = run.queue_updated_at = run.queue_finished_at = at
     lease = run.lease
     mutex.release(lease)
-    lease.pending_requests, lease.open_work, lease.ready_at = 0, 0, None
+    mutex.forget_wish(lease)
+    lease.pending_requests, lease.open_work, lease.ready_at, lease.retry_at = 0, 0, None, None
+    run.parked_by_pause = False
 
 
 def write(runs: Sequence[Run]) -> None:
     """Store ended runs and their leases."""
-    mutex.write([run.lease for run in runs], mutex.RELEASED_FIELDS)
+    mutex.write([run.lease for run in runs], (*mutex.RELEASED_FIELDS, "retry_at", *WISH_FIELDS))
     mutex.write(runs, _RUN_FIELDS)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from runs import clock, journal, rules
-from runs.models import Blob, NodeAttempt, Project, Run
+from runs.models import Blob, Event, NodeAttempt, Project, Run
 from runs.states import (
     PARK_AMBIGUOUS_EFFECT,
     PARK_HELD_BACK,
@@ -12,7 +12,7 @@ from runs.states import (
     QueueStatus,
     RunStatus,
 )
-from runs.transitions import blobs, mutex
+from runs.transitions import blobs, crashes, mutex, wishes
 from runs.transitions.mutex import Hold, transition
 
 AMBIGUOUS = "effect outcome is ambiguous; explicit recovery is required"
@@ -52,8 +52,9 @@ def _held_back(project: Project, hold: Hold, code: ErrorCode, event_type: str, d
     lease = run.lease
     event = journal.entered(run, event_type, journal.owner_of(lease), payload, at, generation=lease.generation)
     _write(run)
+    events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
-    journal.write([event])
+    journal.write(events)
     return run
 
 
@@ -75,9 +76,23 @@ def park_ambiguous_effect(project: Project, hold: Hold) -> Run:
     worked_on = [AttemptStatus.PENDING, AttemptStatus.RUNNING]
     NodeAttempt.objects.filter(run=run, status__in=worked_on).update(status=AttemptStatus.WAITING, updated_at=at)
     _write(run)
+    events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
-    journal.write([event])
+    journal.write(events)
     return run
+
+
+def given_up(project: Project, run: Run, code: ErrorCode, detail: str, now: datetime) -> Event:
+    """Park a locked run in the server's own name, and store that; the event to write."""
+    at = mutex.never_back(run, now)
+    run.status_detail, run.updated_at, run.available_at = detail, at, at
+    _park(run, code, _stored(project, detail, at), at)
+    payload = {"status": QueueStatus.PARKED, "code": code}
+    generation = run.lease.generation
+    event = journal.entered(run, "run.worker_no_progress", journal.SYSTEM, payload, at, generation=generation)
+    run.lease.retry_at = None
+    _write(run)
+    return event
 
 
 def _stored(project: Project, detail: str, at: datetime) -> Blob:
@@ -93,5 +108,5 @@ def _park(run: Run, code: ErrorCode, error: Blob, at: datetime) -> None:
 def _write(run: Run) -> None:
     mutex.release(run.lease)
     run.lease.ready_at = rules.ready_at(run, run.lease)
-    mutex.write([run.lease], mutex.RELEASED_FIELDS)
-    mutex.write([run], _RUN_FIELDS)
+    mutex.write([run.lease], (*mutex.RELEASED_FIELDS, "retry_at"))
+    mutex.write([run], (*_RUN_FIELDS, *crashes.RUN_FIELDS))

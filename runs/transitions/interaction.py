@@ -11,17 +11,33 @@ from runs.states import (
     PAUSE_PARKED,
     REQUEST_RESUME,
     RESUME_INTERACTION,
+    RUN_NOW,
     ActorType,
     QueueStatus,
     RequestStatus,
     RunStatus,
+    Verb,
 )
-from runs.transitions import dependents, derived, mutex
+from runs.transitions import crashes, dependents, derived, mutex
 from runs.transitions.mutex import Hold, transition
 
 CONTROL = Actor(ActorType.CONTROL)
 DEADLINE = "Workflow node model-turn deadline expired"
 _PAUSE_FIELDS = ("paused", "status_detail", "updated_at", *journal.HEAD_FIELDS)
+
+
+_OFFERED_FIELDS = (
+    "paused",
+    "parked_by_pause",
+    "updated_at",
+    "queue_status",
+    "queue_updated_at",
+    "available_at",
+    "error_code",
+    "queue_error",
+    *crashes.RUN_FIELDS,
+    *journal.HEAD_FIELDS,
+)
 
 
 @transition
@@ -59,20 +75,30 @@ def resume_interaction(project: Project, run_id: str, by: Actor = CONTROL) -> Ru
     return run
 
 
-@transition
 def request_resume(project: Project, run_id: str, by: Actor = CONTROL) -> Run:
     """Offer an unfinished run again at once, whatever held it back. Refuses over a live lease or a pending request."""
+    return _offered_again(project, run_id, by, REQUEST_RESUME)
+
+
+def run_now(project: Project, run_id: str, by: Actor) -> Run:
+    """The same, and forget crashes and their backoff. Refuses a paused run."""
+    return _offered_again(project, run_id, by, RUN_NOW)
+
+
+@transition
+def _offered_again(project: Project, run_id: str, by: Actor, verb: Verb) -> Run:
     run = mutex.lock_one(project, run_id)
     at = mutex.never_back(run, clock.now())
 
-    rules.permit(REQUEST_RESUME, run, run.lease, at)
+    rules.permit(verb, run, run.lease, at)
 
-    run.paused, run.updated_at = False, at
+    run.paused, run.parked_by_pause, run.updated_at = False, False, at
     run.queue_status, run.queue_updated_at, run.available_at = QueueStatus.QUEUED, at, at
     run.error_code = run.queue_error = None
+    if verb == RUN_NOW:
+        crashes.forgotten(run)
     event = journal.entered(run, "run.resume_requested", by, {"status": QueueStatus.QUEUED}, at, generation=0)
-    fields = ("paused", "updated_at", "queue_status", "queue_updated_at", "available_at", "error_code", "queue_error")
-    _write(run, (*fields, *journal.HEAD_FIELDS))
+    _write(run, _OFFERED_FIELDS)
 
     journal.write([event])
     return run
@@ -127,5 +153,5 @@ def _overdue(run: Run, session_id: str) -> InteractiveRequest | None:
 
 def _write(run: Run, fields: tuple[str, ...]) -> None:
     run.lease.ready_at = rules.ready_at(run, run.lease)
-    mutex.write([run.lease], derived.DERIVED_FIELDS)
+    mutex.write([run.lease], (*derived.DERIVED_FIELDS, *crashes.LEASE_FIELDS))
     mutex.write([run], fields)

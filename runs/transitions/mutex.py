@@ -173,6 +173,11 @@ def write(rows: Sequence[M], fields: Iterable[str]) -> None:
         type(rows[0])._default_manager.bulk_update(rows, fields)
 
 
+def forget_wish(lease: Lease) -> None:
+    """Clear what an operator wished of the holder, in memory."""
+    lease.wish = lease.wish_due_at = lease.wish_actor_type = lease.wish_actor_id = lease.wish_reason = None
+
+
 def release(lease: Lease) -> None:
     """Clear the owner in memory. The generation stays: it is the fence."""
     lease.owner_type = lease.owner_id = lease.token_hash = None

@@ -26,6 +26,22 @@ def unsettled(runs: Sequence[Run]) -> dict[int, list[Effect]]:
     return _by_run(Effect.objects.filter(run__in=runs, owner_scope=RUN_SCOPE, status__in=open_ones))
 
 
+def applying(runs: Sequence[Run]) -> dict[int, list[Effect]]:
+    """By run key: its own effects that are applying, in order of their ids."""
+    return _by_run(Effect.objects.filter(run__in=runs, owner_scope=RUN_SCOPE, status=EffectStatus.APPLYING))
+
+
+def doubted(run: Run, effects: Sequence[Effect], by: Actor, reason: str, at: datetime) -> list[Event]:
+    """Move applying effects to ambiguous, in memory; their events."""
+    events = []
+    for effect in effects:
+        _settle(effect, EffectStatus.AMBIGUOUS, at)
+        effect.next_attempt_at = None
+        payload = {"runId": run.run_id, "reason": reason}
+        events.append(journal.entered_on_effect(run, effect, "effect.ambiguous", by, payload, at))
+    return events
+
+
 def applied(run: Run, effects: Sequence[Effect], at: datetime) -> list[Event]:
     """Move pending effects to applied, in memory; their events."""
     events = []

@@ -47,6 +47,11 @@ def answered_once(access_token: AccessToken, key: str, request_digest: bytes, co
         created_at=now,
     )
     answer = command()
-    receipt.status, receipt.answer = answer.status, canonical.dumps(answer.body).decode()
+    receipt.status, receipt.answer = answer.status, _written(answer.body)
     receipt.save(update_fields=["status", "answer"])
     return answer
+
+
+def _written(answer: Any) -> str:
+    # An answer may hold a document of the greatest depth that is let in, and is deeper itself.
+    return canonical.dumps(answer, max_depth=canonical.DEPTH_CEILING).decode()

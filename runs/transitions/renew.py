@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from runs import clock, errors, rules
 from runs.models import Lease, Project, Run
 from runs.states import RENEW
-from runs.transitions import mutex
+from runs.transitions import crashes, mutex
 from runs.transitions.mutex import Hold, transition
 
 Renewal = Lease | errors.Refusal
@@ -38,11 +38,13 @@ def renew_all(project: Project, holds: Sequence[Hold], lease_ms: int) -> list[Re
     refused = _explained(leases, [hold for hold in holds if hold not in held], now)
 
     expires_at = now + timedelta(milliseconds=lease_ms)
-    if held:
-        keys = [lease.pk for lease in held.values()]
-        Lease.objects.filter(pk__in=keys).update(heartbeat_at=now, expires_at=expires_at)
     for lease in held.values():
         lease.heartbeat_at, lease.expires_at = now, expires_at
+        lease.takeover_at = crashes.takeover_at(expires_at, lease.backoff_ms)
+    if held:
+        keys = [lease.pk for lease in held.values()]
+        Lease.objects.filter(pk__in=keys).update(heartbeat_at=now, expires_at=expires_at, takeover_at=expires_at)
+        mutex.write([lease for lease in held.values() if lease.backoff_ms], ["takeover_at"])
     return [held.get(hold) or refused[hold] for hold in holds]
 
 

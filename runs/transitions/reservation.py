@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import errors, rules, sources
 from runs.models import Blob, Run
-from runs.states import ExecutionMode, Priority
+from runs.states import ExecutionMode, LostRunner, Priority
 from runs.transitions import blobs, definitions
 from runs.transitions.blobs import Content
 
@@ -43,6 +43,7 @@ class Prepared:
     launch_options: Content
     snapshot: Content
     mount_paths: tuple[str, ...]
+    lost_runner: LostRunner
 
     @property
     def contents(self) -> tuple[Content, ...]:
@@ -60,6 +61,7 @@ def prepared(asked: Reservation, digest: bytes) -> Prepared:
         launch_options=blobs.document({} if asked.launch_options is None else asked.launch_options),
         snapshot=blobs.document(asked.definition_snapshot),
         mount_paths=tuple(source[0] for source in parsed),
+        lost_runner=rules.lost_runner(asked.definition_snapshot),
     )
 
 
@@ -104,6 +106,7 @@ def adopted(run: Run, item: Prepared, parents: Mapping[str, Run]) -> Run:
     differing = [name for name, (stands, wanted) in pairs.items() if stands != wanted]
     if differing:
         raise errors.PreparationConflict(run_id=run.run_id, fields=differing)
+    run.definition.workflow = run.workflow  # the same row: a look at the database for each run of a batch less
     definitions.same(run.definition, asked.workflow_name, item.snapshot)
     return run
 

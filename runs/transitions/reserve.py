@@ -105,7 +105,7 @@ def _made(project: Project, items: Sequence[Prepared], parents: Mapping[str, Run
     workflows = definitions.workflows(project, [item.asked.workflow_name for item in items])
     defined = definitions.stored(
         project,
-        {item.digest: (workflows[item.asked.workflow_name], stored[item.snapshot]) for item in items},
+        {item.digest: (workflows[item.asked.workflow_name], stored[item.snapshot], item.lost_runner) for item in items},
         at,
     )
     if any(not definitions.agrees(defined[item.digest], item.asked.workflow_name, item.snapshot) for item in items):

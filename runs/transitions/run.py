@@ -15,10 +15,13 @@ from runs.states import (
     PARK,
     PARK_EFFECT,
     SETTLE_EFFECT,
+    TIME_OUT,
+    TIME_OUT_UNOWNED,
+    ErrorCode,
     QueueStatus,
     Verb,
 )
-from runs.transitions import blobs, dependents, derived, ending, mutex, outbox
+from runs.transitions import blobs, dependents, derived, ending, mutex, outbox, wishes
 from runs.transitions.mutex import Hold, Outcome, transition
 
 
@@ -97,6 +100,7 @@ def park_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
     derived.refresh([run for run in decided.runs if run.pk in effects])
     mutex.write([run.lease for run in decided.runs], mutex.RELEASED_FIELDS)
     mutex.write(decided.runs, ["queue_status", "queue_updated_at", *journal.HEAD_FIELDS])
+    events += wishes.carried_out(project, [run for run in decided.runs if run.lease.wish], now)
 
     journal.write(events)
     return decided.outcomes
@@ -137,14 +141,24 @@ def fail(project: Project, failure: Failure) -> Run:
     return mutex.only(fail_all(project, [failure]))
 
 
-@transition
 def fail_all(project: Project, failures: Sequence[Failure]) -> list[Outcome]:
     """The same for many runs at once."""
+    return _failed(project, failures, FAIL, FAIL_UNOWNED)
+
+
+def time_out(project: Project, run_id: str, error_message: str, token: str | None = None) -> Run:
+    """End a run as timed out. Needs the run held, or, without a token, one that nobody has begun."""
+    failure = Failure(run_id, ErrorCode.TIMED_OUT, error_message, token)
+    return mutex.only(_failed(project, [failure], TIME_OUT, TIME_OUT_UNOWNED))
+
+
+@transition
+def _failed(project: Project, failures: Sequence[Failure], held: Verb, unowned: Verb) -> list[Outcome]:
     runs = mutex.lock(project, [failure.run_id for failure in failures])
     now = clock.now()
 
     decided = mutex.decide(
-        failures, runs, lambda run, item: _permit(FAIL_UNOWNED if item.token is None else FAIL, run, item, now)
+        failures, runs, lambda run, item: _permit(unowned if item.token is None else held, run, item, now)
     )
 
     messages = {item.run_id: blobs.text(item.error_message) for _, item in decided.allowed}
@@ -152,7 +166,7 @@ def fail_all(project: Project, failures: Sequence[Failure]) -> list[Outcome]:
     stops = [
         ending.Stop(
             run,
-            FAIL,
+            held,
             item.error_code,
             stored[messages[item.run_id]],
             journal.owner_of(run.lease),

@@ -196,6 +196,7 @@ def create_decision(world: World, args: Args) -> None:
     run, now = Run.objects.select_related("project").get(run_id=args["run_id"]), clock.now()
     request = blobs.document({"title": args["decision_id"]})
     HumanDecision.objects.create(
+        project=run.project,
         run=run,
         attempt=NodeAttempt.objects.get(attempt_id=args["attempt_id"]),
         decision_id=args["decision_id"],
@@ -219,6 +220,7 @@ def resolve_decision(world: World, args: Args) -> None:
         request_digest=decision.request_digest,
         resolved_at=clock.now(),
     )
+    HumanDecision.objects.filter(pk=decision.pk).update(resolved_at=clock.now())
 
 
 def create_message(world: World, args: Args) -> None:
