@@ -1,0 +1,1 @@
+"""Plugins of pytest that have to be there before Django's settings are read."""
