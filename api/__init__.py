@@ -1,0 +1,1 @@
+"""The two wires, HTTP and websocket: they translate and never decide."""
