@@ -1,4 +1,4 @@
-"""The forms of ids in addresses; an id of another form is at no address."""
+"""The forms of ids in addresses; an id of another form is at no address. Importing this makes them known to Django."""
 
 from typing import Final
 
@@ -8,17 +8,20 @@ from django.urls.converters import StringConverter
 from api.requests import ATTEMPT_ID
 
 RUN_ID: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
+# Where the addresses of a run begin.
+ONE_RUN: Final = "runs/<run:run_id>"
 
 
 class RunId(StringConverter):
     regex = RUN_ID
 
 
-class AttemptId(StringConverter):
+class ChosenId(StringConverter):
+    """An id that a caller chose, unique in its run."""
+
     regex = ATTEMPT_ID
 
 
-def register() -> None:
-    """Make `<run:...>` and `<attempt:...>` known to Django's paths."""
-    register_converter(RunId, "run")
-    register_converter(AttemptId, "attempt")
+register_converter(RunId, "run")
+register_converter(ChosenId, "attempt")
+register_converter(ChosenId, "chosen")

@@ -26,6 +26,8 @@ class Endpoint(APIView):
     # Whether changes are answered from receipts where the caller sends an Idempotency-Key.
     keyed: ClassVar[bool] = True
 
+    http_method_names: ClassVar[list[str]] = ["get", "head", "post", "put"]  # type: ignore[misc]
+
     query: dict[str, str]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 
 from api import errors, queries
 from runs import clock
-from runs.models import Event, Project, Run
+from runs.models import Event, HumanDecision, Project, Run
 from runs.reading import FeedPosition, feed
 
 Page = dict[str, Any]
@@ -23,6 +23,9 @@ _FORM: Final = struct.Struct(">cqq")
 _RUNS: Final = b"r"
 _BY_KEY: Final = b"a"
 _FEED: Final = b"f"
+_BY_DEADLINE: Final = b"d"
+# In a cursor, the deadline of what has none.
+_NEVER_MS: Final = 2**63 - 1
 
 
 def newest_first(runs: QuerySet[Run], parameters: dict[str, str], shape: Callable[[Run], Page]) -> Page:
@@ -40,6 +43,21 @@ def by_key(rows: QuerySet[M], parameters: dict[str, str], shape: Callable[[M], P
     if "cursor" in parameters:
         rows = rows.filter(pk__gt=_decoded(_BY_KEY, parameters["cursor"])[1])
     return _page(rows, parameters, shape, lambda row: _encoded(_BY_KEY, 0, row.pk))
+
+
+def due_first(
+    decisions: QuerySet[HumanDecision], parameters: dict[str, str], shape: Callable[[HumanDecision], Page]
+) -> Page:
+    """A page of decisions by their deadlines; those without one come last, in the order in which they were asked."""
+    if "cursor" in parameters:
+        deadline_ms, key = _decoded(_BY_DEADLINE, parameters["cursor"])
+        later = Q(deadline_at=None, pk__gt=key)
+        if deadline_ms != _NEVER_MS:
+            at = _moment(deadline_ms)
+            later = Q(deadline_at__gt=at) | Q(deadline_at=at, pk__gt=key) | Q(deadline_at=None)
+        decisions = decisions.filter(later)
+    in_order = decisions.order_by(F("deadline_at").asc(nulls_last=True), "pk")
+    return _page(in_order, parameters, shape, lambda row: _encoded(_BY_DEADLINE, _due_ms(row.deadline_at), row.pk))
 
 
 def of_feed(project: Project, parameters: dict[str, str], shape: Callable[[Event], Page]) -> Page:
@@ -95,6 +113,10 @@ def _decoded(kind: bytes, cursor: str) -> tuple[int, int]:
     if found != kind or first < 0 or second < 0:
         raise errors.InvalidCursor
     return first, second
+
+
+def _due_ms(deadline_at: datetime | None) -> int:
+    return _NEVER_MS if deadline_at is None else clock.to_ms(deadline_at)
 
 
 def _moment(ms: int) -> datetime:

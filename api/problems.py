@@ -33,6 +33,7 @@ _STATUS_BY_CODE: Final = {
     "internal_error": 500,
 }
 _STATUS_BY_KIND: Final[Mapping[type[Refusal], int]] = {
+    refusals.Forbidden: 403,
     refusals.NotFound: 404,
     refusals.Conflict: 409,
     refusals.Busy: 503,
@@ -66,8 +67,9 @@ def problem(refusal: Refusal) -> dict[str, Any]:
         "code": refusal.code,
         "action": refusal.action.value,
     }
-    # `status` is the HTTP status in every problem document: the run's own goes by another name.
-    facts = {("run_status" if name == "status" else name): value for name, value in refusal.facts.items()}
+    # `status` is the HTTP status in every problem document: that of a run or an attempt goes by another name.
+    status = "attempt_status" if refusal.code == "attempt_settled" else "run_status"
+    facts = {(status if name == "status" else name): value for name, value in refusal.facts.items()}
     return facts | document
 
 

@@ -18,9 +18,10 @@ _WORDS: Mapping[str, str] = {
     "limit": "How many results at most; a cap applies, and the answer shows the number used.",
     "cursor": "`next` of the page before.",
     "after": "The sequence number of the last event that one has.",
+    "after_order": "The order number of the last message that one has.",
     "session": "The session's id.",
 }
-_WHOLE_NUMBERS = frozenset({"limit", "after"})
+_WHOLE_NUMBERS = frozenset({"limit", "after", "after_order"})
 
 
 def described(

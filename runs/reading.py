@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import BigIntegerField, Q
+from django.db.models import BigIntegerField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from runs import errors, rules
-from runs.models import Event, NodeAttempt, Project, Run
+from runs.models import Event, LateResult, NodeAttempt, Project, Run
 from runs.models.attempt import AttemptQuerySet
 from runs.models.event import EventQuerySet
 from runs.models.run import RunQuerySet
@@ -54,11 +54,15 @@ def authority(project: Project, run_id: str, token: str) -> Run:
 def held_with(project: Project, owner_id: str, tokens: Sequence[str], at: datetime) -> dict[str, Run]:
     """By token: the runs that this owner holds live with these tokens."""
     hashes = {rules.token_hash(token): token for token in tokens}
-    found = Run.objects.with_documents().filter(
-        project=project,
-        lease__token_hash__in=hashes,
-        lease__owner_id=owner_id,
-        lease__expires_at__gt=at,
+    found = (
+        Run.objects.with_documents()
+        .filter(
+            project=project,
+            lease__token_hash__in=hashes,
+            lease__owner_id=owner_id,
+            lease__expires_at__gt=at,
+        )
+        .exclude(lease__wish_due_at__lte=at)
     )
     return {hashes[bytes(run.lease.token_hash or b"")]: run for run in found}
 
@@ -72,6 +76,11 @@ def with_documents(runs: Sequence[Run]) -> list[Run]:
 def attempts(run: Run) -> AttemptQuerySet:
     """A run's attempts in the order in which they were started."""
     return NodeAttempt.objects.filter(run=run).with_documents().order_by("pk")
+
+
+def late_results(run: Run) -> QuerySet[LateResult]:
+    """What was reported too late, oldest first."""
+    return LateResult.objects.filter(run=run).select_related("result").order_by("pk")
 
 
 def run_events(run: Run, after: int = 0) -> EventQuerySet:

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -17,7 +17,6 @@ from runs.states import (
     ExecutionMode,
     LeaseNeed,
     LineageKind,
-    LostRunner,
     OwnerType,
     QueueStatus,
     RunStatus,
@@ -27,10 +26,7 @@ from runs.states import (
 )
 
 MAX_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
-CRASH_LIMIT = 5  # in a row; the claim that meets the last one parks the run
 GRACE_LIMIT_MS = 600_000
-BACKOFF_BASE_MS = 5_000
-BACKOFF_CAP_MS = 300_000
 DETAIL_LIMIT = 8_192  # Unicode code points
 RESERVED_OWNERS = frozenset({"system", "workflow-control"})
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -54,9 +50,11 @@ class LeaseFacts(Protocol):
     generation: int
     owner_id: str | None
     token_hash: bytes | memoryview | None
+    swept_token_hash: bytes | memoryview | None
     expires_at: datetime | None
     pending_requests: int
     open_work: int
+    backoff_ms: int
     takeover_at: datetime | None
     retry_at: datetime | None
     wish: str | None
@@ -94,8 +92,9 @@ def owner_type(owner_id: str) -> OwnerType:
 
 
 def token_matches(lease: LeaseFacts, token: str) -> bool:
-    """Whether this token is the recorded owner's, expired or not; compared in constant time."""
-    return lease.token_hash is not None and hmac.compare_digest(bytes(lease.token_hash), token_hash(token))
+    """Whether this token is the recorded owner's, expired or not, swept or not; compared in constant time."""
+    recorded = lease.token_hash or lease.swept_token_hash
+    return recorded is not None and hmac.compare_digest(bytes(recorded), token_hash(token))
 
 
 def is_live(lease: LeaseFacts, at: datetime) -> bool:
@@ -105,8 +104,12 @@ def is_live(lease: LeaseFacts, at: datetime) -> bool:
 
 def is_held(lease: LeaseFacts, token: str | None, at: datetime) -> bool:
     """Live, the token is the owner's, and no operator's wish has come due over it."""
-    overruled = lease.wish_due_at is not None and lease.wish_due_at <= at
-    return token is not None and is_live(lease, at) and not overruled and token_matches(lease, token)
+    return token is not None and is_live(lease, at) and not is_overruled(lease, at) and token_matches(lease, token)
+
+
+def is_overruled(lease: LeaseFacts, at: datetime) -> bool:
+    """Whether an operator's wish has reached its deadline, carried out or not."""
+    return lease.wish_due_at is not None and lease.wish_due_at <= at
 
 
 def permit(
@@ -142,22 +145,14 @@ def permit(
 def hold(run: RunFacts, lease: LeaseFacts, token: str | None, at: datetime) -> None:
     """Refuse whoever does not hold the run, with what happened to the hold."""
     if not is_held(lease, token, at):
-        raise _lost(run, lease, token)
+        raise _lost(run, lease, token, at)
 
 
-def rested(run: RunFacts, lease: LeaseFacts, at: datetime) -> None:
-    """Refuse to hand out a run before the backoff after its latest crash is over."""
-    until = lease.takeover_at if lease.owner_id is not None and not is_live(lease, at) else lease.retry_at
-    if until is not None and until > at:
-        raise errors.BackingOff(run_id=run.run_id, retry_in_ms=int((until - at).total_seconds() * 1000))
-
-
-def lost_runner(snapshot: object) -> LostRunner:
-    """What a definition says that a lost runner means for its runs."""
-    stated = snapshot.get("lostRunner", LostRunner.RETRY) if isinstance(snapshot, Mapping) else LostRunner.RETRY
-    if stated not in set(LostRunner):
-        raise errors.Invalid("A definition's lostRunner is retry, park or fail.")
-    return LostRunner(stated)
+def active_ms(value: int) -> int:
+    """A reported active time in milliseconds, if it can be one."""
+    if not 0 <= value <= MAX_SAFE_INTEGER:
+        raise errors.Invalid("An active time is a number of milliseconds.", active_ms=value)
+    return value
 
 
 def grace_ms(value: int) -> int:
@@ -167,8 +162,8 @@ def grace_ms(value: int) -> int:
     return value
 
 
-def _over(run: RunFacts) -> errors.Refusal | None:
-    """The refusal that says how the run ended, if it did."""
+def over(run: RunFacts) -> errors.Refusal | None:
+    """The refusal that says how the run ended; None of one that did not."""
     if run.status == RunStatus.CANCELLED or run.queue_status == QueueStatus.CANCELLED:
         return errors.RunCancelled(run_id=run.run_id, status=run.status)
     if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
@@ -177,8 +172,8 @@ def _over(run: RunFacts) -> errors.Refusal | None:
 
 
 def _not_allowed_here(verb: Verb, run: RunFacts) -> errors.Refusal:
-    if over := _over(run):
-        return over
+    if ended := over(run):
+        return ended
     if verb.lease is LeaseNeed.UNOWNED:
         kind: type[errors.Refusal] = errors.RunBegun
     elif verb.queue == {QueueStatus.PARKED}:
@@ -188,15 +183,17 @@ def _not_allowed_here(verb: Verb, run: RunFacts) -> errors.Refusal:
     return kind(run_id=run.run_id, status=run.status, queue_status=run.queue_status)
 
 
-def _lost(run: RunFacts, lease: LeaseFacts, token: str | None) -> errors.Refusal:
+def _lost(run: RunFacts, lease: LeaseFacts, token: str | None, at: datetime) -> errors.Refusal:
     """Why the caller does not hold the run: an end or a pause tells more than a lost lease."""
-    if over := _over(run):
-        return over
-    if run.paused or lease.wish == Wish.PAUSE:
+    if ended := over(run):
+        return ended
+    # A wish is as good as carried out once it is due: whether a sweep has passed by makes no difference.
+    wish = lease.wish if is_overruled(lease, at) or not is_live(lease, at) else None
+    if run.paused or wish == Wish.PAUSE:
         return errors.RunPaused(run_id=run.run_id)
-    if lease.wish == Wish.CANCEL:
-        return errors.RunCancelled(run_id=run.run_id, status=run.status)
-    if lease.owner_id is None:
+    if wish == Wish.CANCEL:
+        return errors.RunCancelled(run_id=run.run_id, status=RunStatus.CANCELLED)
+    if lease.owner_id is None and lease.swept_token_hash is None:
         cause = "released"
     elif token is not None and token_matches(lease, token):
         cause = "expired"
@@ -217,18 +214,6 @@ def ready_at(run: RunFacts, lease: LeaseFacts) -> datetime | None:
     if run.error_code in HELD_BACK_CODES or (run.queue_status, run.status) == (QueueStatus.PARKED, RunStatus.WAITING):
         return None
     return max(run.available_at, lease.retry_at or run.available_at)
-
-
-def backoff_ms(crashes: int, seed: bytes) -> int:
-    """How long a run rests after its n-th crash in a row: nothing after the first, then 5 s doubling up to 5 min.
-
-    Spread by up to a quarter either way, always the same for the same seed.
-    """
-    if crashes < 2:
-        return 0
-    resting = min(BACKOFF_CAP_MS, BACKOFF_BASE_MS << min(crashes - 2, 16))
-    spread = int.from_bytes(hashlib.sha256(seed).digest()[:4]) / 2**32
-    return int(resting * (0.75 + spread / 2))
 
 
 def nothing_open(run: RunFacts, lease: LeaseFacts) -> None:

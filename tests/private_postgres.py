@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 USER = "workflowq"
@@ -48,10 +48,10 @@ class PrivatePostgres:
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._run("pg_ctl", "stop", "-D", self._data, "-m", "immediate", "-w")
-        finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        assert self._guard.stdin
+        self._guard.stdin.close()
+        self._guard.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def _data(self) -> str:
@@ -75,6 +75,22 @@ class PrivatePostgres:
         settings = [f"unix_socket_directories={self._folder}", *self._options]
         flags = " ".join(f"-c {setting}" for setting in settings)
         self._run("pg_ctl", "start", "-D", self._data, "-l", str(self._folder / "log"), "-w", "-o", flags)
+        # Stops the server when our end of the pipe closes, which it does however this process ends.
+        self._guard = subprocess.Popen(
+            [
+                "/bin/sh",
+                "-c",
+                'read -r _; "$0" stop -D "$1" -m immediate -w; rm -rf "$1"',
+                self._programs / "pg_ctl",
+                self._data,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # Not the terminal's group: Ctrl-C must not reach it before the tests are done with the server.
+            start_new_session=True,
+            **self._as_account(),
+        )
 
     def _run(self, program: str, *arguments: str) -> None:
         # The server keeps what it inherits: its output must not be our pipe, which would never end.
@@ -84,15 +100,17 @@ class PrivatePostgres:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=self._folder,
-                env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
-                user=self._account,
-                group=pwd.getpwnam(self._account).pw_gid if self._account else None,
-                extra_groups=[] if self._account else None,
+                **self._as_account(),
             )
             output.seek(0)
             if done.returncode:
                 raise RuntimeError(f"{program} failed: {output.read().decode(errors='replace')}")
+
+    def _as_account(self) -> dict[str, Any]:
+        common = {"cwd": self._folder, "env": {**os.environ, "LC_ALL": "C", "TZ": "UTC"}}
+        if not self._account:
+            return common
+        return {**common, "user": self._account, "group": pwd.getpwnam(self._account).pw_gid, "extra_groups": []}
 
     def _reachable(self, folder: Path) -> Path:
         """`folder`, or a copy of its installation where the account may not walk down to it."""

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 
 from runs import clock, rules
@@ -41,11 +41,10 @@ def project() -> Project:
 
 def operator() -> str | None:
     """The password of a new operator account; None where the account was there, whose password nobody knows here."""
-    users = get_user_model()._default_manager
-    if users.filter(username=OPERATOR).exists():
+    if User.objects.filter(username=OPERATOR).exists():
         return None
     password = secrets.token_urlsafe(15)
-    users.create_superuser(username=OPERATOR, email="", password=password)  # type: ignore[attr-defined]
+    User.objects.create_superuser(username=OPERATOR, email="", password=password)
     return password
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from runs import effect_rules
+from runs import rules_effects
 from runs.models.blob import Blob
 from runs.models.fields import choices, exactly_when, one_of
 from runs.models.run import Run
@@ -69,7 +69,7 @@ class Effect(models.Model):
     @property
     def outside_key(self) -> str:
         """What the outside service is told to tell repeats by: the same in all tries, and no other effect's."""
-        return effect_rules.outside_key(self.run_id, self.effect_type, self.idempotency_key)
+        return rules_effects.outside_key(self.run_id, self.effect_type, self.idempotency_key)
 
 
 class EffectAttempt(models.Model):

@@ -6,7 +6,8 @@ Its row is the run's mutex: every transition locks it before it looks at anythin
 from datetime import datetime
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Greatest
 
 from runs.models.definition import Workflow
 from runs.models.fields import choices
@@ -18,6 +19,13 @@ OWNER_FIELDS = ("owner_type", "owner_id", "token_hash", "acquired_at", "heartbea
 WISH_FIELDS = ("wish", "wish_due_at", "wish_actor_type", "wish_actor_id", "wish_reason")
 OFFERED_INDEX = "lease_offered"
 OFFERED_ANY_INDEX = "lease_offered_any"
+
+
+# Of an expired lease in a backoff what ready_at will be once somebody has released it, so that a sweep moves nobody.
+OFFERED_SINCE = Case(
+    When(Q(owner_id__isnull=False) & Q(backoff_ms__gt=0), then=Greatest("ready_at", "takeover_at")),
+    default=F("ready_at"),
+)
 
 
 class LeaseQuerySet(models.QuerySet["Lease"]):
@@ -40,7 +48,7 @@ class LeaseQuerySet(models.QuerySet["Lease"]):
         return self.filter(owner_id__isnull=False, expires_at__lte=at)
 
     def in_claim_order(self) -> "LeaseQuerySet":
-        return self.order_by("priority", "ready_at", "pk")
+        return self.order_by("priority", OFFERED_SINCE, "pk")
 
 
 class Lease(models.Model):
@@ -59,6 +67,8 @@ class Lease(models.Model):
     owner_type = models.CharField(max_length=20, null=True, choices=choices(OwnerType))
     owner_id = models.TextField(null=True)
     token_hash = models.BinaryField(max_length=32, null=True)
+    # Of the owner whose expired lease a sweep has released: its late calls are refused as they were before the sweep.
+    swept_token_hash = models.BinaryField(max_length=32, null=True)
     acquired_at = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
@@ -104,6 +114,8 @@ class Lease(models.Model):
             ),
             # Without expires_at on purpose: an index on it would make every renewal dearer.
             models.Index(fields=["project", "owner_id"], condition=Q(owner_id__isnull=False), name="lease_owned"),
+            # What a sweep looks for: never more than a few rows.
+            models.Index(fields=["wish_due_at"], condition=Q(wish_due_at__isnull=False), name="lease_wished"),
             models.Index(fields=["token_hash"], condition=Q(token_hash__isnull=False), name="lease_by_token"),
         )
 

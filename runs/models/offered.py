@@ -1,6 +1,6 @@
 """Which runs a claim may take, found through the claim indexes at a cost that no backlog or history raises."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,9 +8,11 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from runs.models.definition import Workflow
-from runs.models.lease import Lease, LeaseQuerySet
+from runs.models.lease import OFFERED_SINCE, Lease
 from runs.models.project import Project
 from runs.states import Priority
+
+_Walk = QuerySet[Lease, tuple[Any, ...]]
 
 
 def claimable(
@@ -40,28 +42,31 @@ def claimable(
         if not keys:
             return []
     takeable = Q(takeover_at__lte=at) if owner_id is None else Q(takeover_at__lte=at) | Q(owner_id=owner_id)
-    walks = [
-        leases.unowned().filter(scope, priority=priority).order_by("ready_at", "pk")
+    walks: list[_Walk] = [
+        leases.unowned()
+        .filter(scope, priority=priority)
+        .order_by("ready_at", "pk")
+        .values_list("run_id", "priority", "ready_at")
         for scope in scopes
         for priority in Priority
     ]
-    return _merged([*walks, owned.filter(takeable, owner_id__isnull=False).in_claim_order()], limit)
+    expired = owned.filter(takeable, owner_id__isnull=False).in_claim_order()
+    return _merged([*walks, expired.values_list("run_id", "priority", OFFERED_SINCE)], limit)
 
 
-def _merged(walks: list[LeaseQuerySet], limit: int) -> list[int]:
+def _merged(walks: Sequence[_Walk], limit: int) -> list[int]:
     statement, params = _union(walks, limit)
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return [row[0] for row in cursor.fetchall()]
 
 
-def _union(walks: list[LeaseQuerySet], limit: int) -> tuple[str, list[Any]]:
+def _union(walks: Sequence[_Walk], limit: int) -> tuple[str, list[Any]]:
     # By hand: Django's union() can't limit its parts on SQLite.
     parts: list[str] = []
     params: list[Any] = []
     for number, walk in enumerate(walks):
-        part: QuerySet[Lease, tuple[object, ...]] = walk.values_list("run_id", "priority", "ready_at")[:limit]
-        sql, values = part.query.sql_with_params()
+        sql, values = walk[:limit].query.sql_with_params()
         parts.append(f"SELECT * FROM ({sql}) AS walk{number}")  # noqa: S608  # compiled by Django, values apart
         params += values
     union = " UNION ALL ".join(parts)

@@ -9,10 +9,10 @@ from django.db.models import Q
 from runs import clock, errors, journal, rules
 from runs.models import Blob, Event, NodeAttempt, Project, Run
 from runs.states import ATTEMPT_OPEN, WRITE_ATTEMPT, AttemptStatus
-from runs.transitions import blobs, crashes, mutex
+from runs.transitions import blobs, crashes, mutex, observing
 from runs.transitions.mutex import Hold, transition
+from runs.transitions.observing import Observation
 
-PROGRESS_LIMIT = 8_192  # bytes of canonical JSON
 LEFT_OPEN = "The runner lost the run before it completed this attempt."
 
 
@@ -62,7 +62,9 @@ def start_attempt(project: Project, hold: Hold, start: AttemptStart) -> tuple[No
     events = [_failed(run, lost, stored[why], LEFT_OPEN, at) for lost in left_open]
     events.append(_entered(run, "attempt.started", attempt, at))
     mutex.write(left_open, _SETTLED_FIELDS)
+    observing.close_all(left_open)
     attempt.save(force_insert=True)
+    observing.open_interval(attempt, 1, at)
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write(events)
@@ -70,19 +72,21 @@ def start_attempt(project: Project, hold: Hold, start: AttemptStart) -> tuple[No
 
 
 @transition
-def progress_attempt(project: Project, hold: Hold, attempt_id: str, progress: Any) -> NodeAttempt:
+def progress_attempt(project: Project, hold: Hold, observation: Observation) -> NodeAttempt:
     """Say how far an open attempt is. Makes no event. Refuses whoever does not hold the run."""
     run, at = _held(project, hold)
 
-    attempt = _open_attempt(run, attempt_id)
-    attempt.progress = blobs.encoded(progress, PROGRESS_LIMIT).decode()
-    attempt.updated_at = at
-    mutex.write([attempt], ["progress", "updated_at"])
+    attempt = _open_attempt(run, observation.attempt_id)
+
+    observing.observed({run.pk: (run, observation, at)})
+    attempt.refresh_from_db(fields=["progress", "updated_at"])
     return attempt
 
 
 @transition
-def complete_attempt(project: Project, hold: Hold, attempt_id: str, output: Any = None) -> NodeAttempt:
+def complete_attempt(
+    project: Project, hold: Hold, attempt_id: str, output: Any = None, active_ms: int | None = None
+) -> NodeAttempt:
     """Store a node's output for good. Refuses whoever does not hold the run, and an attempt that is over."""
     run, at = _held(project, hold)
 
@@ -91,25 +95,25 @@ def complete_attempt(project: Project, hold: Hold, attempt_id: str, output: Any 
     document = blobs.document(output)
     attempt.output = blobs.stored(project, [document], at)[document]
     _settle(attempt, AttemptStatus.COMPLETED, at)
-    crashes.progressed(run)
     event = _entered(run, "attempt.completed", attempt, at)
-    _write(run, attempt)
+    _write(run, attempt, active_ms)
 
     journal.write([event])
     return attempt
 
 
 @transition
-def fail_attempt(project: Project, hold: Hold, attempt_id: str, message: str) -> NodeAttempt:
+def fail_attempt(
+    project: Project, hold: Hold, attempt_id: str, message: str, active_ms: int | None = None
+) -> NodeAttempt:
     """End an attempt as failed; the node may be tried again. Refuses whoever does not hold the run."""
     run, at = _held(project, hold)
 
     attempt = _open_attempt(run, attempt_id)
 
     why = blobs.text(message)
-    crashes.progressed(run)
     event = _failed(run, attempt, blobs.stored(project, [why], at)[why], message, at)
-    _write(run, attempt)
+    _write(run, attempt, active_ms)
 
     journal.write([event])
     return attempt
@@ -150,7 +154,9 @@ def _entered(run: Run, type: str, attempt: NodeAttempt, at: datetime, **facts: A
     return journal.entered(run, type, journal.owner_of(lease), payload, at, generation=lease.generation)
 
 
-def _write(run: Run, attempt: NodeAttempt) -> None:
+def _write(run: Run, attempt: NodeAttempt, active_ms: int | None) -> None:
+    crashes.progressed(run)
     mutex.write([attempt], _SETTLED_FIELDS)
+    observing.lengthen({attempt.pk: (active_ms, attempt.updated_at)}, close=True)
     mutex.write([run.lease], (*crashes.LEASE_FIELDS, "ready_at"))
     mutex.write([run], (*crashes.RUN_FIELDS, *journal.HEAD_FIELDS))

@@ -27,8 +27,11 @@ def encoded(value: Any, max_bytes: int) -> bytes:
 
 
 def text(value: str) -> Content:
-    """A text in UTF-8."""
-    return TEXT, value.encode()
+    """A text in UTF-8. Refuses what can't be stored."""
+    try:
+        return TEXT, canonical.check_text(value).encode()
+    except canonical.DocumentError as error:
+        raise errors.InvalidDocument(error.message, code=error.code) from None
 
 
 def stored(project: Project, contents: Iterable[Content], at: datetime) -> dict[Content, Blob]:

@@ -4,15 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from runs import clock, errors, journal, rules
+from runs import clock, errors, journal, rules, rules_crashes
 from runs.models import Event, Lease, Project, Run
-from runs.models.lease import WISH_FIELDS
 from runs.models.offered import claimable
 from runs.states import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 from runs.transitions import crashes, lost, mutex, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
 
-ROUNDS = 3
+LOOKED_AT = 500  # runs that one claim passes over at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,49 +82,56 @@ def claim_next(
     taken: list[Run] = []
     events: list[Event] = []
     passed: set[int] = set()
-    for _ in range(ROUNDS):
-        now = clock.now()
+    now = clock.now()
+    # Each round passes over what it has seen; most claims need one.
+    while len(taken) < len(tokens) and len(passed) < LOOKED_AT:
         wanted = len(tokens) - len(taken)
-        # More than wanted, since others may be taking the first ones at this moment.
-        found = claimable(
-            project,
-            now,
-            2 * wanted + 8,
-            workflows,
-            exclude,
-            passed,
-            owner_id=claimant.owner_id if claimant.reclaim else None,
-        )
-        leases = list(Lease.objects.filter(pk__in=found).in_claim_order().taken_first()[:wanted]) if found else []
+        leases = _found(project, claimant, workflows, exclude, passed, wanted, now)
+        if not leases:
+            break
         now = clock.now()
-
         offered = [run for run in mutex.under(leases) if _still_offered(run, claimant, now)]
         free, more = _free(project, offered, claimant, now, CLAIM)
         taken += free
         events += more
         passed.update(lease.pk for lease in leases)
-        if len(taken) == len(tokens) or len(found) < 2 * wanted + 8:
-            break
 
     journal.write(events)
     _take(list(zip(taken, tokens, strict=False)), claimant, now, CLAIM)
     return taken
 
 
+def _found(
+    project: Project,
+    claimant: Claimant,
+    workflows: Collection[str] | None,
+    exclude: Collection[str],
+    passed: Collection[int],
+    wanted: int,
+    now: datetime,
+) -> list[Lease]:
+    owner_id = claimant.owner_id if claimant.reclaim else None
+    # More than wanted, since others may be taking the first ones at this moment.
+    found = claimable(project, now, 2 * wanted + 8, workflows, exclude, passed, owner_id=owner_id)
+    return list(Lease.objects.filter(pk__in=found).in_claim_order().taken_first()[:wanted]) if found else []
+
+
 def _free(
     project: Project, runs: Sequence[Run], claimant: Claimant, now: datetime, verb: Verb
 ) -> tuple[list[Run], list[Event]]:
     """Those of these runs that may be handed out; what becomes of the others is stored."""
-    if verb != CLAIM or not claimant.count_crashes:
+    if not claimant.count_crashes:
         return list(runs), []
-    return lost.settled(project, runs, now)
+    return (lost.settled if verb == CLAIM else lost.noticed)(project, runs, now)
 
 
 def _permit(verb: Verb, run: Run, claimant: Claimant, now: datetime) -> None:
     at = mutex.never_back(run, now)
+    if wishes.is_due(run.lease, at):
+        return  # That comes first; the claim is judged by what becomes of the run.
     rules.permit(verb, run, run.lease, at, owner_id=claimant.owner_id, reclaim=claimant.reclaim)
-    if verb == CLAIM and claimant.count_crashes and not wishes.is_due(run.lease, at):
-        rules.rested(run, run.lease, at)
+    if verb == CLAIM and claimant.count_crashes:
+        rules_crashes.rested(run, run.lease, at)
 
 
 def _still_offered(run: Run, claimant: Claimant, now: datetime) -> bool:
@@ -143,18 +149,16 @@ def _take(pairs: Sequence[tuple[Run, str]], claimant: Claimant, now: datetime, v
     events = []
     for run, token in pairs:
         at, lease = mutex.never_back(run, now), run.lease
+        rests_until = None if verb == CLAIM else rules_crashes.rests_until(lease, at)
         lease.generation += 1
         lease.owner_type, lease.owner_id = owner_type, claimant.owner_id
-        lease.token_hash = rules.token_hash(token)
+        lease.token_hash, lease.swept_token_hash = rules.token_hash(token), None
         lease.acquired_at = lease.heartbeat_at = at
         lease.expires_at = at + timedelta(milliseconds=claimant.lease_ms)
         if verb.ends_queue is not None:
             run.queue_status, run.queue_updated_at = verb.ends_queue, at
             run.error_code = run.queue_error = None
-        crashes.begin_generation(run)
-        # A short claim of the server's own is no try: its expiry is nobody's crash.
-        lease.progressed = verb == CLAIM_FOR_CONTROL
-        mutex.forget_wish(lease)
+        crashes.begin_generation(run, verb, rests_until, lease.expires_at)
         lease.ready_at = rules.ready_at(run, run.lease)
         payload = {"expiresAt": clock.to_ms(lease.expires_at)}
         events.append(
@@ -171,12 +175,12 @@ _LEASE_FIELDS = (
     "owner_type",
     "owner_id",
     "token_hash",
+    "swept_token_hash",
     "acquired_at",
     "heartbeat_at",
     "expires_at",
     "ready_at",
     *crashes.LEASE_FIELDS,
-    *WISH_FIELDS,
 )
 _RUN_FIELDS = (
     "queue_status",

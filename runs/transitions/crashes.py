@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from runs import rules
+from runs import rules, rules_crashes
 from runs.models import Run
+from runs.states import CLAIM_FOR_CONTROL, Verb
 
 # What these functions move, to be written by their transition.
 RUN_FIELDS = ("consecutive_errors",)
@@ -26,34 +27,39 @@ def forgotten(run: Run) -> None:
     lease.backoff_ms, lease.retry_at, lease.takeover_at = 0, None, lease.expires_at
 
 
-def count_expiry(run: Run) -> None:
-    """The recorded owner is gone: without progress that is one crash more."""
-    if not run.lease.progressed:
+def count_loss(run: Run, at: datetime) -> bool:
+    """Whether the run's runner is lost; without progress that is one crash more."""
+    is_lost = rules_crashes.is_lost(run, run.lease, at)
+    if is_lost and not run.lease.progressed:
         run.consecutive_errors += 1
+    return is_lost
 
 
 def at_limit(run: Run) -> bool:
     """Whether the run has lost as many runners in a row as it may."""
-    return run.consecutive_errors >= rules.CRASH_LIMIT
+    return run.consecutive_errors >= rules_crashes.CRASH_LIMIT
 
 
-def released(run: Run, at: datetime) -> None:
-    """The lease is about to be released from outside: an expired one counts, and what is left of a backoff stays."""
-    lease = run.lease
-    if not rules.is_live(lease, at):
-        count_expiry(run)
-        lease.retry_at = lease.takeover_at
+def keep_rest(run: Run, at: datetime) -> None:
+    """The lease is about to be released from outside: what is left of a backoff stays."""
+    run.lease.retry_at = rules_crashes.rests_until(run.lease, at)
 
 
-def begin_generation(run: Run) -> None:
-    """A new holder starts without progress; should it crash as well, the run rests before the next takeover."""
+def begin_generation(run: Run, verb: Verb, rests_until: datetime | None, expires_at: datetime) -> None:
+    """A new holder starts without progress; should it crash as well, the run rests before the next takeover.
+
+    Unless it is the last crash allowed: the run is parked then, and need not rest before. A short claim of the server's
+    own is no try: its expiry is nobody's crash. What the run rests for is over only when it is handed out.
+    """
     lease = run.lease
     seed = f"{run.pk}:{lease.generation}".encode()
-    lease.progressed, lease.retry_at = False, None
-    lease.backoff_ms = rules.backoff_ms(run.consecutive_errors + 1, seed)
-    lease.takeover_at = takeover_at(lease.expires_at, lease.backoff_ms)
+    next_crash = run.consecutive_errors + 1
+    costs_nothing = verb == CLAIM_FOR_CONTROL or next_crash >= rules_crashes.CRASH_LIMIT
+    lease.progressed, lease.retry_at = verb == CLAIM_FOR_CONTROL, rests_until
+    lease.backoff_ms = 0 if costs_nothing else rules_crashes.backoff_ms(next_crash, seed)
+    lease.takeover_at = takeover_at(expires_at, lease.backoff_ms)
 
 
-def takeover_at(expires_at: datetime | None, backoff_ms: int) -> datetime | None:
+def takeover_at(expires_at: datetime, backoff_ms: int) -> datetime:
     """When somebody else may take over a lease that expires at that time."""
-    return None if expires_at is None else expires_at + timedelta(milliseconds=backoff_ms)
+    return expires_at + timedelta(milliseconds=backoff_ms)

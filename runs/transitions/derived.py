@@ -31,5 +31,11 @@ def refresh(runs: Sequence[Run]) -> None:
         run.lease.ready_at = rules.ready_at(run, run.lease)
 
 
+def is_ready_anew(run: Run) -> bool:
+    """Whether the run is ready at another time than its lease says; moves it, in memory."""
+    before, run.lease.ready_at = run.lease.ready_at, rules.ready_at(run, run.lease)
+    return before != run.lease.ready_at
+
+
 def _counted(rows: QuerySet[Any]) -> dict[int, int]:
     return dict(rows.order_by().values_list("run_id").annotate(Count("pk")))

@@ -1,5 +1,6 @@
 """Parks with a code: the run is not offered again until somebody has looked."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from runs import clock, journal, rules
@@ -51,7 +52,7 @@ def _held_back(project: Project, hold: Hold, code: ErrorCode, event_type: str, d
     payload = {"status": QueueStatus.PARKED, "code": code}
     lease = run.lease
     event = journal.entered(run, event_type, journal.owner_of(lease), payload, at, generation=lease.generation)
-    _write(run)
+    _write([run])
     events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
     journal.write(events)
@@ -75,24 +76,30 @@ def park_ambiguous_effect(project: Project, hold: Hold) -> Run:
     )
     worked_on = [AttemptStatus.PENDING, AttemptStatus.RUNNING]
     NodeAttempt.objects.filter(run=run, status__in=worked_on).update(status=AttemptStatus.WAITING, updated_at=at)
-    _write(run)
+    _write([run])
     events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
     journal.write(events)
     return run
 
 
-def given_up(project: Project, run: Run, code: ErrorCode, detail: str, now: datetime) -> Event:
-    """Park a locked run in the server's own name, and store that; the event to write."""
-    at = mutex.never_back(run, now)
-    run.status_detail, run.updated_at, run.available_at = detail, at, at
-    _park(run, code, _stored(project, detail, at), at)
-    payload = {"status": QueueStatus.PARKED, "code": code}
-    generation = run.lease.generation
-    event = journal.entered(run, "run.worker_no_progress", journal.SYSTEM, payload, at, generation=generation)
-    run.lease.retry_at = None
-    _write(run)
-    return event
+def given_up(project: Project, parks: Sequence[tuple[Run, ErrorCode, str]], now: datetime) -> list[Event]:
+    """Park these locked runs in the server's own name, each with a code and a detail, and store that; their events."""
+    texts = {detail: blobs.text(detail) for _, _, detail in parks}
+    stored = blobs.stored(project, texts.values(), now)
+    events = []
+    for run, code, detail in parks:
+        at = mutex.never_back(run, now)
+        run.status_detail, run.updated_at, run.available_at = detail, at, at
+        _park(run, code, stored[texts[detail]], at)
+        payload = {"status": QueueStatus.PARKED, "code": code}
+        generation = run.lease.generation
+        events.append(
+            journal.entered(run, "run.worker_no_progress", journal.SYSTEM, payload, at, generation=generation)
+        )
+        run.lease.retry_at = None
+    _write([run for run, _, _ in parks])
+    return events
 
 
 def _stored(project: Project, detail: str, at: datetime) -> Blob:
@@ -105,8 +112,9 @@ def _park(run: Run, code: ErrorCode, error: Blob, at: datetime) -> None:
     run.error_code, run.queue_error = code, error
 
 
-def _write(run: Run) -> None:
-    mutex.release(run.lease)
-    run.lease.ready_at = rules.ready_at(run, run.lease)
-    mutex.write([run.lease], (*mutex.RELEASED_FIELDS, "retry_at"))
-    mutex.write([run], (*_RUN_FIELDS, *crashes.RUN_FIELDS))
+def _write(runs: Sequence[Run]) -> None:
+    for run in runs:
+        mutex.release(run.lease)
+        run.lease.ready_at = rules.ready_at(run, run.lease)
+    mutex.write([run.lease for run in runs], (*mutex.RELEASED_FIELDS, "retry_at"))
+    mutex.write(runs, (*_RUN_FIELDS, *crashes.RUN_FIELDS))

@@ -1,11 +1,12 @@
-"""What it means that a runner was lost: its lease ran out, and nobody has handed the run back."""
+"""What has come due on a run by itself: an operator's wish, and that its runner was lost: its lease ran out, and nobody
+has handed the run back. For transitions that hold the lock and meet such a run; the claim and the sweep do."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from runs import journal, rules
+from runs import journal
 from runs.models import Event, Project, Run
-from runs.states import FAIL, ErrorCode, LostRunner, QueueStatus
+from runs.states import FAIL, RUN_TERMINAL, ErrorCode, LostRunner, QueueStatus
 from runs.transitions import blobs, crashes, ending, hold_back, mutex, wishes
 
 NO_PROGRESS = "Its runners were lost {count} times in a row without any progress."
@@ -21,31 +22,36 @@ def settled(project: Project, runs: Sequence[Run], now: datetime) -> tuple[list[
     wished, parked, failed, free = [], [], [], []
     for run in runs:
         at = mutex.never_back(run, now)
-        expired = run.lease.owner_id is not None and not rules.is_live(run.lease, at)
-        if expired:
-            crashes.count_expiry(run)
         if wishes.is_due(run.lease, at):
             wished.append(run)
-        elif expired and run.definition.lost_runner == LostRunner.FAIL:
+            continue
+        is_lost = crashes.count_loss(run, at)
+        if is_lost and run.definition.lost_runner == LostRunner.FAIL:
             failed.append(run)
-        elif expired and (run.definition.lost_runner == LostRunner.PARK or crashes.at_limit(run)):
+        elif is_lost and (run.definition.lost_runner == LostRunner.PARK or crashes.at_limit(run)):
             parked.append(run)
         else:
             free.append(run)
     events = wishes.carried_out(project, wished, now)
-    events += _parked(project, parked, now)
+    events += hold_back.given_up(project, [_reason(run) for run in parked], now)
     events += _failed(project, failed, now)
     return free, events
 
 
-def _parked(project: Project, runs: Sequence[Run], now: datetime) -> list[Event]:
-    events = []
+def noticed(project: Project, runs: Sequence[Run], now: datetime) -> tuple[list[Run], list[Event]]:
+    """The same for a hold that is no new try (for control, for validation): nothing is parked or failed by it."""
+    due = [run for run in runs if wishes.is_due(run.lease, mutex.never_back(run, now))]
     for run in runs:
-        is_policy = run.definition.lost_runner == LostRunner.PARK
-        code = ErrorCode.RUNNER_LOST if is_policy else ErrorCode.RUNNER_NO_PROGRESS
-        detail = LOST if is_policy else NO_PROGRESS.format(count=run.consecutive_errors)
-        events.append(hold_back.given_up(project, run, code, detail, now))
-    return events
+        if run not in due:
+            crashes.count_loss(run, mutex.never_back(run, now))
+    events = wishes.carried_out(project, due, now)
+    return [run for run in runs if run.status not in RUN_TERMINAL], events
+
+
+def _reason(run: Run) -> tuple[Run, ErrorCode, str]:
+    if run.definition.lost_runner == LostRunner.PARK:
+        return run, ErrorCode.RUNNER_LOST, LOST
+    return run, ErrorCode.RUNNER_NO_PROGRESS, NO_PROGRESS.format(count=run.consecutive_errors)
 
 
 def _failed(project: Project, runs: Sequence[Run], now: datetime) -> list[Event]:

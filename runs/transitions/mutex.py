@@ -180,9 +180,17 @@ def forget_wish(lease: Lease) -> None:
 
 def release(lease: Lease) -> None:
     """Clear the owner in memory. The generation stays: it is the fence."""
-    lease.owner_type = lease.owner_id = lease.token_hash = None
+    lease.owner_type = lease.owner_id = lease.token_hash = lease.swept_token_hash = None
     lease.acquired_at = lease.heartbeat_at = lease.expires_at = lease.takeover_at = None
 
 
 # What ending, parking and releasing write of a lease.
-RELEASED_FIELDS = ("generation", *OWNER_FIELDS, "takeover_at", "pending_requests", "open_work", "ready_at")
+RELEASED_FIELDS = (
+    "generation",
+    *OWNER_FIELDS,
+    "swept_token_hash",
+    "takeover_at",
+    "pending_requests",
+    "open_work",
+    "ready_at",
+)

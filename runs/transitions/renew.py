@@ -1,15 +1,24 @@
 """Renewals: the heartbeat of a lease. They make no event and touch nothing but the lease."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from runs import clock, errors, rules
 from runs.models import Lease, Project, Run
 from runs.states import RENEW
-from runs.transitions import crashes, mutex
+from runs.transitions import crashes, mutex, observing
 from runs.transitions.mutex import Hold, transition
+from runs.transitions.observing import Observation
 
 Renewal = Lease | errors.Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Beat(Hold):
+    """A renewal that carries what the holder observes of its work."""
+
+    observation: Observation | None = None
 
 
 def renew(project: Project, hold: Hold, lease_ms: int) -> Lease:
@@ -30,29 +39,53 @@ def renew_all(project: Project, holds: Sequence[Hold], lease_ms: int) -> list[Re
     now = clock.now()
 
     # The hot path asks the lease alone; the run, which may be out of date here, only matters to explain a refusal.
-    held = {
-        hold: leases[hold.run_id]
-        for hold in holds
-        if hold.run_id in leases and rules.is_held(leases[hold.run_id], hold.token, now)
-    }
-    refused = _explained(leases, [hold for hold in holds if hold not in held], now)
+    held: dict[str, Hold] = {}
+    refused: dict[int, Hold] = {}
+    for place, hold in enumerate(holds):
+        lease = leases.get(hold.run_id)
+        if lease is not None and hold.run_id not in held and rules.is_held(lease, hold.token, now):
+            held[hold.run_id] = hold
+        else:
+            refused[place] = hold
+    reasons = _explained(leases, refused, held, now)
 
     expires_at = now + timedelta(milliseconds=lease_ms)
-    for lease in held.values():
+    renewed = [leases[run_id] for run_id in held]
+    for lease in renewed:
         lease.heartbeat_at, lease.expires_at = now, expires_at
         lease.takeover_at = crashes.takeover_at(expires_at, lease.backoff_ms)
-    if held:
-        keys = [lease.pk for lease in held.values()]
+    if renewed:
+        keys = [lease.pk for lease in renewed]
         Lease.objects.filter(pk__in=keys).update(heartbeat_at=now, expires_at=expires_at, takeover_at=expires_at)
-        mutex.write([lease for lease in held.values() if lease.backoff_ms], ["takeover_at"])
-    return [held.get(hold) or refused[hold] for hold in holds]
+        mutex.write([lease for lease in renewed if lease.backoff_ms], ["takeover_at"])
+    observing.observed(_observations(leases, held.values(), now))
+    return [reasons.get(place) or leases[hold.run_id] for place, hold in enumerate(holds)]
 
 
-def _explained(leases: dict[str, Lease], holds: Sequence[Hold], now: datetime) -> dict[Hold, errors.Refusal]:
-    if not holds:
+def _observations(
+    leases: dict[str, Lease], holds: Iterable[Hold], now: datetime
+) -> dict[int, tuple[Run, Observation, datetime]]:
+    seen = {}
+    for hold in holds:
+        if isinstance(hold, Beat) and hold.observation is not None:
+            lease = leases[hold.run_id]
+            lease.run.lease = lease
+            seen[lease.pk] = (lease.run, hold.observation, now)
+    return seen
+
+
+def _explained(
+    leases: dict[str, Lease], refused: dict[int, Hold], held: dict[str, Hold], now: datetime
+) -> dict[int, errors.Refusal]:
+    if not refused:
         return {}
-    runs = Run.objects.in_bulk([leases[hold.run_id].pk for hold in holds if hold.run_id in leases])
-    return {hold: _reason(leases.get(hold.run_id), runs, hold, now) for hold in holds}
+    runs = Run.objects.in_bulk([leases[hold.run_id].pk for hold in refused.values() if hold.run_id in leases])
+    return {
+        place: errors.DuplicateItem(run_id=hold.run_id)
+        if hold.run_id in held
+        else _reason(leases.get(hold.run_id), runs, hold, now)
+        for place, hold in refused.items()
+    }
 
 
 def _reason(lease: Lease | None, runs: dict[int, Run], hold: Hold, now: datetime) -> errors.Refusal:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runs import errors, rules, sources
+from runs import errors, rules, rules_crashes, sources
 from runs.models import Blob, Run
 from runs.states import ExecutionMode, LostRunner, Priority
 from runs.transitions import blobs, definitions
@@ -61,7 +61,7 @@ def prepared(asked: Reservation, digest: bytes) -> Prepared:
         launch_options=blobs.document({} if asked.launch_options is None else asked.launch_options),
         snapshot=blobs.document(asked.definition_snapshot),
         mount_paths=tuple(source[0] for source in parsed),
-        lost_runner=rules.lost_runner(asked.definition_snapshot),
+        lost_runner=rules_crashes.lost_runner(asked.definition_snapshot),
     )
 
 

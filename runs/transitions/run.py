@@ -64,9 +64,9 @@ def mark_running_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
             run.status, run.updated_at = status, at
         run.queue_status = QueueStatus.RUNNING
         run.started_at, run.queue_updated_at = run.started_at or at, at
-        run.lease.ready_at = rules.ready_at(run, run.lease)
         events.append(_entered(run, "run.queue_running", {"status": run.queue_status}, now))
-    mutex.write([run.lease for run in decided.runs], ["ready_at"])
+    # Claimed, a run is ready as before; only under a claim for control may this make it so.
+    mutex.write([run.lease for run in decided.runs if derived.is_ready_anew(run)], ["ready_at"])
     mutex.write(
         decided.runs, ["status", "updated_at", "queue_status", "queue_updated_at", "started_at", *journal.HEAD_FIELDS]
     )

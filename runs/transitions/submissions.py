@@ -7,7 +7,7 @@ from typing import Any
 
 from runs import clock, errors, journal, rules, rules_sessions
 from runs.journal import Actor
-from runs.models import Event, InteractiveSubmission, Project, Run
+from runs.models import InteractiveSubmission, Project, Run
 from runs.states import SETTLE_SUBMISSION, SUBMIT, RequestStatus, SubmissionOutcome
 from runs.transitions import blobs, mutex, requests, waiting
 from runs.transitions.mutex import Hold, transition
@@ -96,7 +96,7 @@ def reject_submission(
 
     why = rules.detail(error)
     _answer(project, submission, SubmissionOutcome.REJECTED, {**(receipt or {}), "error": why}, at)
-    event = _entered(run, submission, why, at)
+    event = waiting.entered(run, "request.submission_rejected", _facts(submission) | {"error": why}, at)
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write([event])
@@ -142,7 +142,11 @@ def _same(standing: InteractiveSubmission, payload: blobs.Content) -> Interactiv
 
 
 def _answer(
-    project: Project, submission: InteractiveSubmission, outcome: SubmissionOutcome, extras: dict[str, Any], at: datetime
+    project: Project,
+    submission: InteractiveSubmission,
+    outcome: SubmissionOutcome,
+    extras: dict[str, Any],
+    at: datetime,
 ) -> None:
     receipt = blobs.document(extras | {"status": outcome})
     submission.outcome, submission.receipt = outcome, blobs.stored(project, [receipt], at)[receipt]
@@ -152,7 +156,3 @@ def _answer(
 def _facts(submission: InteractiveSubmission) -> dict[str, Any]:
     facts = {"submissionId": submission.submission_id, "submissionOutcome": submission.outcome}
     return requests.facts(submission.request) | facts
-
-
-def _entered(run: Run, submission: InteractiveSubmission, why: str, at: datetime) -> Event:
-    return waiting.entered(run, "request.submission_rejected", _facts(submission) | {"error": why}, at)

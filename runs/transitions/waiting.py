@@ -8,7 +8,7 @@ from django.db.models import Max
 from runs import journal, rules
 from runs.models import ActiveInterval, Event, NodeAttempt, Run
 from runs.states import ATTEMPT_OPEN, AttemptStatus, RunStatus
-from runs.transitions import crashes, derived, mutex
+from runs.transitions import crashes, derived, mutex, observing
 
 _RUN_FIELDS = ("status", "status_detail", "updated_at", *crashes.RUN_FIELDS, *journal.HEAD_FIELDS)
 _LEASE_FIELDS = tuple(dict.fromkeys((*derived.DERIVED_FIELDS, *crashes.LEASE_FIELDS)))
@@ -23,9 +23,7 @@ def rest_attempt(attempt: NodeAttempt, at: datetime) -> None:
     """The attempt waits, and stores that: what nobody observed of its open interval is not counted."""
     attempt.status, attempt.updated_at = AttemptStatus.WAITING, at
     mutex.write([attempt], ["status", "updated_at"])
-    for interval in ActiveInterval.objects.filter(attempt=attempt, ended_at=None):
-        interval.ended_at = interval.observed_at
-        mutex.write([interval], ["ended_at"])
+    observing.close_all([attempt])
 
 
 def go_on(run: Run, attempt: NodeAttempt, at: datetime) -> None:
@@ -41,7 +39,7 @@ def go_on(run: Run, attempt: NodeAttempt, at: datetime) -> None:
     intervals = ActiveInterval.objects.filter(attempt=attempt)
     if not intervals.filter(ended_at=None).exists():
         last: int = intervals.aggregate(last=Max("number"))["last"] or 0
-        ActiveInterval.objects.create(attempt=attempt, number=last + 1, elapsed_ms=0, started_at=at, observed_at=at)
+        observing.open_interval(attempt, last + 1, at)
 
 
 def facts(run: Run) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from runs.journal import Actor
 from runs.models import Event, Lease, Project, Run
 from runs.models.lease import WISH_FIELDS
 from runs.states import CANCEL, WISH, WITHDRAW_WISH, ActorType, ErrorCode, Wish
-from runs.transitions import blobs, ending, mutex, pause
+from runs.transitions import blobs, crashes, ending, mutex, standstill
 from runs.transitions.mutex import transition
 
 CANCELLED = "Workflow run cancelled"
@@ -80,9 +80,11 @@ def is_due(lease: Lease, at: datetime) -> bool:
 def carried_out(project: Project, runs: Iterable[Run], now: datetime) -> list[Event]:
     """Do what is wished of these locked runs, and store that; the events to write."""
     wished = [(run, *_wisher(run.lease)) for run in runs]
+    for run, _, _ in wished:
+        crashes.count_loss(run, mutex.never_back(run, now))
     pauses = [(run, by, reason) for run, by, reason in wished if run.lease.wish == Wish.PAUSE]
     cancels = [(run, by, reason) for run, by, reason in wished if run.lease.wish == Wish.CANCEL]
-    return [*pause.paused(pauses, now), *_cancelled(project, cancels, now)]
+    return [*standstill.paused(pauses, now), *_cancelled(project, cancels, now)]
 
 
 def _cancelled(project: Project, cancels: Sequence[tuple[Run, Actor, str | None]], now: datetime) -> list[Event]:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import authenticate, get_user_model
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
 
 from runs import clock
 from runs.models import AccessToken, Project
@@ -45,8 +46,8 @@ def test_a_new_operator_can_log_in_with_the_password_that_is_shown() -> None:
     password = bootstrap.operator()
 
     user = authenticate(username="operator", password=password)
-    assert user is not None
-    assert user.is_superuser  # type: ignore[attr-defined]
+    assert isinstance(user, User)
+    assert user.is_superuser
 
 
 def test_an_operator_that_is_there_keeps_the_password() -> None:
@@ -54,7 +55,7 @@ def test_an_operator_that_is_there_keeps_the_password() -> None:
 
     assert bootstrap.operator() is None
     assert authenticate(username="operator", password=password)
-    assert get_user_model().objects.count() == 1
+    assert User.objects.count() == 1
 
 
 def test_the_project_is_made_once() -> None:

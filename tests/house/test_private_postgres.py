@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -10,6 +13,17 @@ import pytest
 
 from tests import private_postgres
 from tests.private_postgres import PrivatePostgres, programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# Says where its server is, then waits to be killed.
+STARTER = """
+import sys
+from tests.private_postgres import PrivatePostgres
+with PrivatePostgres() as server:
+    print(server.url, flush=True)
+    sys.stdin.read()
+"""
 
 pytestmark = pytest.mark.postgres
 
@@ -30,6 +44,30 @@ def test_a_durable_one_waits_for_the_disk() -> None:
         found = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
 
     assert found == [("on",), ("on",)]
+
+
+def test_it_ends_with_the_process_that_started_it_even_if_that_is_killed() -> None:
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    with starter:
+        assert starter.stdout
+        url = starter.stdout.readline().strip()
+        starter.kill()
+
+    # Its socket goes with it.
+    deadline = time.monotonic() + 30
+    while answers(url) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not answers(url)
+
+
+def answers(url: str) -> bool:
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def test_its_programs_are_of_one_installation() -> None:
