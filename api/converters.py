@@ -1,9 +1,9 @@
-"""The forms of ids in addresses; an id of another form is at no address. Importing this makes them known to Django."""
+"""The forms of ids in addresses; an id of another form is at no address."""
 
 from typing import Final
 
 from django.urls import register_converter
-from django.urls.converters import StringConverter
+from django.urls.converters import StringConverter, get_converters
 
 from api.requests import ATTEMPT_ID
 
@@ -22,6 +22,17 @@ class ChosenId(StringConverter):
     regex = ATTEMPT_ID
 
 
-register_converter(RunId, "run")
-register_converter(ChosenId, "attempt")
-register_converter(ChosenId, "chosen")
+class EffectId(StringConverter):
+    regex = "[0-9a-f]{64}"
+
+
+def register() -> None:
+    """Make `<run:...>`, `<attempt:...>`, `<chosen:...>` and `<effect:...>` known to Django's paths, once."""
+    known = get_converters()
+    for name, form in {"run": RunId, "attempt": ChosenId, "chosen": ChosenId, "effect": EffectId}.items():
+        if name not in known:
+            register_converter(form, name)
+
+
+# Whoever writes an address with one of them has imported this.
+register()

@@ -12,6 +12,7 @@ from api import decision_answers as answers
 from api import decision_requests as requests
 from api import paging, problems
 from api.control_requests import NothingRequest
+from api.converters import ONE_RUN
 from api.endpoint import Endpoint
 from api.interaction import Either, listed
 from api.schema import described
@@ -173,10 +174,10 @@ def _late(answered: Answered) -> dict[str, Any]:
     )
 
 
-_DECISION: Final = "runs/<run:run_id>/decisions/<chosen:decision_id>"
+_DECISION: Final = f"{ONE_RUN}/decisions/<chosen:decision_id>"
 urlpatterns: list[URLPattern] = [
     path("decisions", Decisions.as_view(), name="decisions"),
-    path("runs/<run:run_id>/decisions", RunDecisions.as_view(), name="run-decisions"),
+    path(f"{ONE_RUN}/decisions", RunDecisions.as_view(), name="run-decisions"),
     path(_DECISION, Decision.as_view(), name="decision"),
     path(f"{_DECISION}/amend", Amend.as_view(), name="amend-decision"),
     path(f"{_DECISION}/answers", Answers.as_view(), name="answers"),

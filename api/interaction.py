@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from django.urls import URLPattern, path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import URLPattern, path
 from rest_framework.request import Request as HttpRequest
 from rest_framework.response import Response
 
 from api import interaction_answers as answers
 from api import interaction_requests as requests
 from api import paging, shapes
+from api.converters import ONE_RUN
 from api.endpoint import Endpoint
 from api.errors import InvalidRequest, Refusal
-from api.requests import ATTEMPT_ID, HoldRequest
+from api.requests import HoldRequest
 from api.runner import POLL_IN_MS, lease_ms
 from api.schema import described
 from runs import clock, models, reading, reading_people, transitions
@@ -226,19 +226,11 @@ def _to_validate(run: models.Run) -> shapes.Answer:
     return {"requests": [whole(request) for request in reading_people.requests_to_validate(run)]}
 
 
-class ChosenId(StringConverter):
-    """An id that a caller chose."""
-
-    regex = ATTEMPT_ID
-
-
-register_converter(ChosenId, "chosen")
-
-_REQUEST: Final = "runs/<run:run_id>/requests/<chosen:request_id>"
+_REQUEST: Final = f"{ONE_RUN}/requests/<chosen:request_id>"
 _SUBMISSION: Final = f"{_REQUEST}/submissions/<chosen:submission_id>"
 urlpatterns: list[URLPattern] = [
     path("validations", Validations.as_view(), name="validations"),
-    path("runs/<run:run_id>/requests", Requests.as_view(), name="requests"),
+    path(f"{ONE_RUN}/requests", Requests.as_view(), name="requests"),
     path(_REQUEST, Request.as_view(), name="request"),
     path(f"{_REQUEST}/withdraw", Withdraw.as_view(), name="withdraw-request"),
     path(f"{_REQUEST}/submissions", Submissions.as_view(), name="submissions"),

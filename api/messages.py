@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from api import interaction_answers as answers
 from api import interaction_requests as requests
 from api import paging, queries
+from api.converters import ONE_RUN
 from api.endpoint import Endpoint
 from api.errors import InvalidRequest
 from api.interaction import Either, listed
@@ -147,12 +148,12 @@ class Turns(Endpoint):
         return Response(paging.by_key(found, self.query, answers.turn))
 
 
-_MESSAGE: Final = "runs/<run:run_id>/messages/<chosen:message_id>"
+_MESSAGE: Final = f"{ONE_RUN}/messages/<chosen:message_id>"
 urlpatterns: list[URLPattern] = [
     path("messages", SessionMessages.as_view(), name="session-messages"),
-    path("runs/<run:run_id>/messages", Messages.as_view(), name="messages"),
+    path(f"{ONE_RUN}/messages", Messages.as_view(), name="messages"),
     path(f"{_MESSAGE}/send", Send.as_view(), name="send-message"),
     path(f"{_MESSAGE}/turns", OpenTurn.as_view(), name="open-turn"),
-    path("runs/<run:run_id>/turns", Turns.as_view(), name="turns"),
-    path("runs/<run:run_id>/turns/<chosen:turn_id>/end", EndTurn.as_view(), name="end-turn"),
+    path(f"{ONE_RUN}/turns", Turns.as_view(), name="turns"),
+    path(f"{ONE_RUN}/turns/<chosen:turn_id>/end", EndTurn.as_view(), name="end-turn"),
 ]

@@ -54,6 +54,7 @@ class LeaseFacts(Protocol):
     expires_at: datetime | None
     pending_requests: int
     open_work: int
+    progressed: bool
     backoff_ms: int
     takeover_at: datetime | None
     retry_at: datetime | None

@@ -25,7 +25,16 @@ def is_lost(run: RunFacts, lease: LeaseFacts, at: datetime) -> bool:
     Not where it has been offered again since, not where the server held it for control on its way, and not where it
     waits: nothing was under work then.
     """
-    return has_expired(lease, at) and run.queue_status in _WITH_A_RUNNER and run.status != RunStatus.WAITING
+    return _ran_out(run, lease, at) and run.queue_status in _WITH_A_RUNNER
+
+
+def is_crash(run: RunFacts, lease: LeaseFacts, at: datetime) -> bool:
+    """Whether the expired lease counts as a crash: nothing was done under it. Also where it was offered again since."""
+    return _ran_out(run, lease, at) and not lease.progressed
+
+
+def _ran_out(run: RunFacts, lease: LeaseFacts, at: datetime) -> bool:
+    return has_expired(lease, at) and run.status != RunStatus.WAITING
 
 
 def lost_runner(snapshot: object) -> LostRunner:

@@ -170,13 +170,14 @@ def _check_people(ask: DecisionAsk) -> None:
         raise errors.InvalidDecision("The quorum is larger than the audience.", place="/quorum")
 
 
-def _check_choices(choices: Sequence[Mapping[str, Any]]) -> None:
+def _check_choices(choices: Sequence[object]) -> None:
     if not 1 <= len(choices) <= CHOICE_LIMIT:
         raise errors.InvalidDecision(f"A decision has 1 to {CHOICE_LIMIT} choices.", place="/choices")
+    ids = []
     for number, choice in enumerate(choices):
         place = f"/choices/{number}"
-        if not choice.keys() <= _CHOICE_MEMBERS:
-            raise errors.InvalidDecision("A choice has a member that is not known.", place=place)
+        if not isinstance(choice, Mapping) or not choice.keys() <= _CHOICE_MEMBERS:
+            raise errors.InvalidDecision("A choice is an object of known members.", place=place)
         for member, limit in (("id", 200), ("label", TITLE_LIMIT)):
             if not isinstance(choice.get(member), str):
                 raise errors.InvalidDecision("A choice has an id and a label, both text.", place=f"{place}/{member}")
@@ -184,7 +185,8 @@ def _check_choices(choices: Sequence[Mapping[str, Any]]) -> None:
         if not isinstance(choice.get("editable", False), bool):
             raise errors.InvalidDecision("editable is true or false.", place=f"{place}/editable")
         _check_input(choice, place)
-    if len({choice["id"] for choice in choices}) < len(choices):
+        ids.append(choice["id"])
+    if len(set(ids)) < len(ids):
         raise errors.InvalidDecision("Two choices have the same id.", place="/choices")
 
 

@@ -22,7 +22,6 @@ class WaitingRun(RunFacts, Protocol):
 class WaitingLease(LeaseFacts, Protocol):
     """What the rule looks at in a lease."""
 
-    progressed: bool
     ready_at: datetime | None
 
 
@@ -155,8 +154,7 @@ def _in_doubt(run: WaitingRun, lease: WaitingLease, around: Surroundings, at: da
 def _backing_off(run: WaitingRun, lease: WaitingLease, around: Surroundings, at: datetime) -> _Told:
     until = rules_crashes.rests_until(lease, at)
     # An expired lease that nobody has met yet is a crash already.
-    uncounted = rules_crashes.is_lost(run, lease, at) and not lease.progressed
-    crashes = run.consecutive_errors + uncounted
+    crashes = run.consecutive_errors + rules_crashes.is_crash(run, lease, at)
     sentence = f"It rests until {until and _time(until)} after losing {crashes} runners in a row."
     return sentence, {"until": until, "crashes": crashes}
 

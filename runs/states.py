@@ -219,6 +219,20 @@ RUN_TERMINAL = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TIMED
 RUN_OPEN = frozenset(RunStatus) - RUN_TERMINAL
 QUEUE_TERMINAL = frozenset({QueueStatus.DONE, QueueStatus.FAILED, QueueStatus.CANCELLED})
 QUEUE_OPEN = frozenset(QueueStatus) - QUEUE_TERMINAL
+# The pairs of both axes that the queue's verbs can bring about.
+POSSIBLE_AXES = frozenset(
+    {
+        (RunStatus.QUEUED, QueueStatus.QUEUED),
+        (RunStatus.QUEUED, QueueStatus.STARTING),
+        (RunStatus.QUEUED, QueueStatus.PARKED),
+        *((status, queue) for status in (RunStatus.RUNNING, RunStatus.WAITING) for queue in sorted(QUEUE_OPEN)),
+        (RunStatus.COMPLETED, QueueStatus.DONE),
+        (RunStatus.FAILED, QueueStatus.FAILED),
+        (RunStatus.TIMED_OUT, QueueStatus.FAILED),
+        (RunStatus.CANCELLED, QueueStatus.CANCELLED),
+    }
+)
+TERMINAL_EVENTS = frozenset({"run.queue_done", "run.queue_failed", "run.queue_cancelled"})
 ATTEMPT_OPEN = frozenset(
     {AttemptStatus.PENDING, AttemptStatus.RUNNING, AttemptStatus.WAITING, AttemptStatus.INTERRUPTED}
 )

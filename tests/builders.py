@@ -57,7 +57,6 @@ class Made:
     """A run and the token of its last holder; its rows are read anew at every look."""
 
     project: Project
-    key: int
     run_id: str
     token: str
 
@@ -66,8 +65,13 @@ class Made:
         return Hold(self.run_id, self.token)
 
     @property
+    def key(self) -> int:
+        key: int = Run.objects.values_list("pk", flat=True).get(project=self.project, run_id=self.run_id)
+        return key
+
+    @property
     def run(self) -> Run:
-        return Run.objects.with_documents().get(pk=self.key)
+        return Run.objects.with_documents().get(project=self.project, run_id=self.run_id)
 
     @property
     def lease(self) -> Lease:
@@ -117,8 +121,8 @@ class RunBuilder:
 
     def queued(self, **changes: Any) -> Made:
         asked = self.reservation(**changes)
-        run = transitions.reserve(self.project, asked)
-        return Made(self.project, run.pk, run.run_id, f"{run.run_id}, held by nobody yet")
+        transitions.reserve(self.project, asked)
+        return Made(self.project, asked.run_id, f"{asked.run_id}, held by nobody yet")
 
     def starting(self, *, owner_id: str = HOST, lease_ms: int = LEASE_MS, **changes: Any) -> Made:
         """Claimed, and not marked running."""

@@ -7,7 +7,7 @@ from runs import rules_effects
 from runs.models.blob import Blob
 from runs.models.fields import choices, exactly_when, one_of
 from runs.models.run import Run
-from runs.states import EFFECT_SETTLED, RUN_SCOPE, EffectOutcome, EffectStatus
+from runs.states import EFFECT_SETTLED, RUN_SCOPE, SETTLE_EFFECT, EffectOutcome, EffectStatus
 
 UNSETTLED = (EffectStatus.PENDING, EffectStatus.APPLYING, EffectStatus.AMBIGUOUS)
 
@@ -23,6 +23,12 @@ class EffectQuerySet(models.QuerySet["Effect"]):
 
     def with_documents(self) -> "EffectQuerySet":
         return self.select_related("run", "payload", "result", "error")
+
+    def blocking(self) -> "EffectQuerySet":
+        """What forbids completing the run. A pending effect of the queue's own settling is applied by completing."""
+        unknown = Q(status__in=[EffectStatus.APPLYING, EffectStatus.AMBIGUOUS])
+        to_do = Q(status=EffectStatus.PENDING) & ~Q(effect_type=SETTLE_EFFECT)
+        return self.filter(unknown | to_do, owner_scope=RUN_SCOPE)
 
     def in_doubt(self) -> "EffectQuerySet":
         """What waits for a person, or for a late report of its own try."""

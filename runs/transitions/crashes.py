@@ -24,15 +24,13 @@ def forgotten(run: Run) -> None:
     """Somebody said to try again: no crash counts any more, and nothing rests."""
     lease = run.lease
     run.consecutive_errors = 0
-    lease.backoff_ms, lease.retry_at, lease.takeover_at = 0, None, lease.expires_at
+    lease.progressed, lease.backoff_ms, lease.retry_at, lease.takeover_at = True, 0, None, lease.expires_at
 
 
 def count_loss(run: Run, at: datetime) -> bool:
     """Whether the run's runner is lost; without progress that is one crash more."""
-    is_lost = rules_crashes.is_lost(run, run.lease, at)
-    if is_lost and not run.lease.progressed:
-        run.consecutive_errors += 1
-    return is_lost
+    run.consecutive_errors += rules_crashes.is_crash(run, run.lease, at)
+    return rules_crashes.is_lost(run, run.lease, at)
 
 
 def at_limit(run: Run) -> bool:

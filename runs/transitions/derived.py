@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 
 from runs import rules
 from runs.models import Effect, HumanDecision, InteractiveRequest, Run
-from runs.states import RUN_SCOPE, SETTLE_EFFECT, EffectStatus, RequestStatus
+from runs.states import RequestStatus
 
 DERIVED_FIELDS = ("pending_requests", "open_work", "ready_at")
-# A pending effect of the queue's own settling is applied by completing.
-_UNSETTLED = Q(owner_scope=RUN_SCOPE) & (
-    Q(status__in=[EffectStatus.APPLYING, EffectStatus.AMBIGUOUS])
-    | Q(status=EffectStatus.PENDING) & ~Q(effect_type=SETTLE_EFFECT)
-)
 
 
 def refresh(runs: Sequence[Run]) -> None:
@@ -23,7 +18,7 @@ def refresh(runs: Sequence[Run]) -> None:
         return
     requests = _counted(InteractiveRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING))
     undecided = _counted(HumanDecision.objects.filter(run__in=runs, resolution=None))
-    effects = _counted(Effect.objects.filter(_UNSETTLED, run__in=runs))
+    effects = _counted(Effect.objects.blocking().filter(run__in=runs))
     for run in runs:
         pending = requests.get(run.pk, 0)
         run.lease.pending_requests = pending

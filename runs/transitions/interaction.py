@@ -23,7 +23,7 @@ from runs.transitions.mutex import Hold, transition
 
 CONTROL = Actor(ActorType.CONTROL)
 DEADLINE = "Workflow node model-turn deadline expired"
-_PAUSE_FIELDS = ("paused", "status_detail", "updated_at", *journal.HEAD_FIELDS)
+_PAUSE_FIELDS = ("paused", "parked_by_pause", "status_detail", "updated_at", *journal.HEAD_FIELDS)
 
 
 _OFFERED_FIELDS = (
@@ -67,7 +67,8 @@ def resume_interaction(project: Project, run_id: str, by: Actor = CONTROL) -> Ru
 
     rules.permit(RESUME_INTERACTION, run, run.lease, at)
 
-    run.paused, run.status_detail, run.updated_at = False, "waiting for origin-session input", at
+    run.paused, run.parked_by_pause = False, False
+    run.status_detail, run.updated_at = "waiting for origin-session input", at
     event = journal.entered(run, "run.resumed", by, {"status": run.status}, at, generation=0)
     _write(run, _PAUSE_FIELDS)
 

@@ -32,7 +32,7 @@ def violations(
 ) -> Iterator[Violation]:
     """What is wrong in the database, or in one project; nothing in a sound one.
 
-    Run by run in the order of their keys, `limit` of them at a time, and then blob by blob; never a whole table at once.
+    Run by run in the order of their keys, `limit` at a time, and then blob by blob; never a whole table at once.
     """
     checked = checked or Checked()
     after = 0

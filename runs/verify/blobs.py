@@ -72,4 +72,4 @@ def _runs_with(blob: Blob) -> Sequence[str | None]:
             if field.related_model is Blob and len(found) < RUNS_NAMED:
                 users: QuerySet[Model] = model._default_manager.filter(**{field.name: blob})
                 found += users.order_by().values_list(way, flat=True).distinct()[:RUNS_NAMED]
-    return sorted({run_id for run_id in found if run_id is not None})[:RUNS_NAMED]
+    return sorted({run_id for run_id in found if run_id})[:RUNS_NAMED]

@@ -57,6 +57,8 @@ def dependents(runs: Sequence[Run]) -> Iterator[Violation]:
 
 
 _OPEN = sorted(ATTEMPT_OPEN)
+# An interrupted one may have a time: when it was interrupted.
+_UNDER_WORK = sorted(ATTEMPT_OPEN - {AttemptStatus.INTERRUPTED})
 _CANCELLED_AT_THE_END = [MessageKind.STEP, MessageKind.DECISION]
 _TRIES = Coalesce(Count("attempts"), Value(0))
 _OPEN_TRIES = Count("attempts", filter=Q(attempts__finished_at=None))
@@ -85,7 +87,7 @@ _ALWAYS = (
     _Rule(
         "attempt",
         lambda: NodeAttempt.objects.filter(
-            Q(status__in=_OPEN, finished_at__isnull=False) | (~Q(status__in=_OPEN) & Q(finished_at=None))
+            Q(status__in=_UNDER_WORK, finished_at__isnull=False) | (~Q(status__in=_OPEN) & Q(finished_at=None))
         ),
         "run_id",
         "attempt_id",
@@ -93,9 +95,8 @@ _ALWAYS = (
     ),
     _Rule(
         "interval",
-        lambda: (
-            NodeAttempt.objects.annotate(open_ones=Count("intervals", filter=Q(intervals__ended_at=None)))
-            .filter(Q(open_ones__gt=1) | (Q(open_ones=1) & ~Q(status__in=_OPEN)))
+        lambda: NodeAttempt.objects.annotate(open_ones=Count("intervals", filter=Q(intervals__ended_at=None))).filter(
+            Q(open_ones__gt=1) | (Q(open_ones=1) & ~Q(status__in=_OPEN))
         ),
         "run_id",
         "attempt_id",
@@ -103,9 +104,8 @@ _ALWAYS = (
     ),
     _Rule(
         "effect",
-        lambda: (
-            Effect.objects.annotate(tries=_TRIES, newest=Coalesce(Max("attempts__number"), Value(0)))
-            .exclude(tries=F("attempt_count"), newest=F("attempt_count"))
+        lambda: Effect.objects.annotate(tries=_TRIES, newest=Coalesce(Max("attempts__number"), Value(0))).exclude(
+            tries=F("attempt_count"), newest=F("attempt_count")
         ),
         "run_id",
         "effect_id",
@@ -131,16 +131,14 @@ _ALWAYS = (
     ),
     _Rule(
         "request",
-        lambda: (
-            InteractiveRequest.objects.annotate(
-                accepted=Count("submissions", filter=Q(submissions__outcome=SubmissionOutcome.ACCEPTED)),
-                validating=Count("submissions", filter=Q(submissions__outcome=SubmissionOutcome.VALIDATING)),
-            ).filter(
-                Q(accepted__gt=1)
-                | Q(validating__gt=1)
-                | Q(status=RequestStatus.PENDING, accepted__gt=0)
-                | (~Q(status=RequestStatus.PENDING) & Q(validating__gt=0))
-            )
+        lambda: InteractiveRequest.objects.annotate(
+            accepted=Count("submissions", filter=Q(submissions__outcome=SubmissionOutcome.ACCEPTED)),
+            validating=Count("submissions", filter=Q(submissions__outcome=SubmissionOutcome.VALIDATING)),
+        ).filter(
+            Q(accepted__gt=1)
+            | Q(validating__gt=1)
+            | Q(status=RequestStatus.PENDING, accepted__gt=0)
+            | (~Q(status=RequestStatus.PENDING) & Q(validating__gt=0))
         ),
         "run_id",
         "request_id",
@@ -200,9 +198,7 @@ _WHEN_OVER = (
     ),
     _Rule(
         "over",
-        lambda: Effect.objects.filter(
-            owner_scope=RUN_SCOPE, status__in=[EffectStatus.PENDING, EffectStatus.APPLYING]
-        ),
+        lambda: Effect.objects.filter(owner_scope=RUN_SCOPE, status__in=[EffectStatus.PENDING, EffectStatus.APPLYING]),
         "run_id",
         "effect_id",
         "the run is over and its effect {} pending or applying",

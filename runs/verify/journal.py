@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from runs import journal
 from runs.models import Effect, Event, HumanDecision, Run
 from runs.states import RUN_TERMINAL, TERMINAL_EVENTS, AggregateKind
 from runs.verify.violation import Violation
 
-EVENTS_AT_ONCE = 1_000
+ROWS_AT_ONCE = 1_000
 
 _Aggregate = tuple[str, str]  # kind and id
 
@@ -21,11 +22,10 @@ def journals(runs: Sequence[Run]) -> Iterator[Violation]:
     logs = {run.pk: _Log(run) for run in runs}
     for event in _events(list(logs)):
         yield from logs[event.run_id].read(event)
-    effects = Effect.objects.filter(run__in=runs).values_list("run_id", "effect_id", "revision")
-    decisions = HumanDecision.objects.filter(run__in=runs).values_list("run_id", "decision_id", "revision")
+    effects = Effect.objects.filter(run__in=runs).values_list("pk", "run_id", "effect_id", "revision")
+    decisions = HumanDecision.objects.filter(run__in=runs).values_list("pk", "run_id", "decision_id", "revision")
     for kind, rows in ((AggregateKind.EFFECT, effects), (AggregateKind.DECISION, decisions)):
-        # In pages as well: a run may have thousands of effects.
-        for key, aggregate_id, revision in rows.order_by("pk").iterator(EVENTS_AT_ONCE):
+        for key, aggregate_id, revision in _in_pages(rows):
             yield from logs[key].stands((kind, aggregate_id), revision)
     for log in logs.values():
         yield from log.ends()
@@ -34,12 +34,20 @@ def journals(runs: Sequence[Run]) -> Iterator[Violation]:
 def _events(keys: Sequence[int]) -> Iterator[Event]:
     """All events of these runs, by run and then by sequence, a page at a time."""
     of_runs = Event.objects.filter(run__in=keys).order_by("run_id", "pk")
-    page = list(of_runs[:EVENTS_AT_ONCE])
+    page = list(of_runs[:ROWS_AT_ONCE])
     while page:
         yield from page
         last = page[-1]
         later = Q(run_id=last.run_id, pk__gt=last.pk) | Q(run_id__gt=last.run_id)
-        page = list(of_runs.filter(later)[:EVENTS_AT_ONCE]) if len(page) == EVENTS_AT_ONCE else []
+        page = list(of_runs.filter(later)[:ROWS_AT_ONCE]) if len(page) == ROWS_AT_ONCE else []
+
+
+def _in_pages(rows: QuerySet[Any, tuple[int, int, str, int]]) -> Iterator[tuple[int, str, int]]:
+    """All of these rows without their key, which comes first: a run may have thousands."""
+    page = list(rows.order_by("pk")[:ROWS_AT_ONCE])
+    while page:
+        yield from ((run, name, revision) for _, run, name, revision in page)
+        page = list(rows.filter(pk__gt=page[-1][0]).order_by("pk")[:ROWS_AT_ONCE]) if len(page) == ROWS_AT_ONCE else []
 
 
 class _Log:

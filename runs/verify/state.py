@@ -50,8 +50,8 @@ def _owner(run: Run) -> _Found:
     if (lease.project_id, lease.workflow_id, lease.priority) != (run.project_id, run.workflow_id, run.priority):
         yield "owner", "its lease is filed under another project, workflow or priority"
     if lease.acquired_at and lease.heartbeat_at and lease.expires_at:
-        if not lease.acquired_at <= lease.heartbeat_at <= lease.expires_at:
-            yield "owner", f"acquired {lease.acquired_at}, renewed {lease.heartbeat_at}, expires {lease.expires_at}"
+        if lease.acquired_at > lease.heartbeat_at:
+            yield "owner", f"its lease was acquired at {lease.acquired_at} and renewed at {lease.heartbeat_at}"
         if lease.takeover_at != lease.expires_at + timedelta(milliseconds=lease.backoff_ms):
             yield "owner", f"its takeover is due at {lease.takeover_at} and not {lease.backoff_ms} ms after its expiry"
         if lease.swept_token_hash is not None:

@@ -148,6 +148,7 @@ def test_all_that_a_superseded_runner_sends_is_refused_as_a_lost_lease(
 ) -> None:
     run_id, late = scene.run_id, secrets.token_urlsafe(32)
     client.claim(run_id, "host-silent-1", late, lease_ms=1_000)
+    client.mark_running(run_id, late)
     client.start_attempt(run_id, late, node_id="step:0", attempt_id="late-attempt")
     start("second")
     scene.reach_the_gate("second")
