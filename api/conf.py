@@ -2,7 +2,28 @@
 
 from typing import Any
 
-from runs.states import AttemptStatus, DisplayStatus, ExecutionMode, LineageKind, QueueStatus, RunStatus
+from runs.states import (
+    AnswerOutcome,
+    AttemptStatus,
+    DecisionOutcome,
+    DecisionProvenance,
+    DisplayStatus,
+    EffectStatus,
+    ExecutionMode,
+    LineageKind,
+    MessageKind,
+    MessageStatus,
+    QueueStatus,
+    RequestStatus,
+    RunStatus,
+    SubmissionOutcome,
+)
+
+_NAMED = (
+    *(RunStatus, QueueStatus, DisplayStatus, AttemptStatus, EffectStatus, ExecutionMode, LineageKind),
+    *(RequestStatus, SubmissionOutcome, MessageKind, MessageStatus),
+    *(DecisionOutcome, DecisionProvenance, AnswerOutcome),
+)
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.auth.BearerToken"],
@@ -39,12 +60,15 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "runners", "description": "Claim runs and hold them until they are over."},
         {"name": "attempts", "description": "Durable steps of a run that is held."},
         {"name": "batches", "description": "The runners' verbs for many runs at once, with an outcome for each."},
+        {"name": "effects", "description": "What a run does outside, and the settling of what is in doubt."},
+        {"name": "interaction", "description": "What a run asks of its session, and the messages that it sends there."},
+        {"name": "decisions", "description": "What a run leaves to people, and their answers."},
         {"name": "events", "description": "The journal of a run, and of the whole project."},
     ],
     "ENUM_NAME_OVERRIDES": {
-        kind.__name__: [member.value for member in kind]
-        for kind in (RunStatus, QueueStatus, DisplayStatus, AttemptStatus, ExecutionMode, LineageKind)
+        "DecisionStatus": ["open", "resolved"],
+        **{kind.__name__: [member.value for member in kind] for kind in _NAMED},
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "api.schema.closed"],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "api.schema.closed", "api.schema.coded"],
 }

@@ -1,6 +1,7 @@
 """Decisions as the objects that callers get, with their description."""
 
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any
 
 from rest_framework import serializers
 
@@ -11,8 +12,12 @@ from runs import clock
 from runs.models import DecisionResolution, DecisionSubmission, HumanDecision
 from runs.states import AnswerOutcome, DecisionOutcome, DecisionProvenance
 
-OPEN: Final = "open"
-RESOLVED: Final = "resolved"
+
+class DecisionStatus(StrEnum):
+    """Whether a decision is still to be made."""
+
+    OPEN = "open"
+    RESOLVED = "resolved"
 
 
 class Resolution(serializers.Serializer[Any]):
@@ -34,7 +39,7 @@ class DecisionBrief(serializers.Serializer[Any]):
     run_id = serializers.CharField()
     decision_id = serializers.CharField()
     attempt_id = serializers.CharField(allow_null=True)
-    status = serializers.ChoiceField([OPEN, RESOLVED])
+    status = serializers.ChoiceField([*DecisionStatus])
     title = serializers.CharField()
     request_digest = Digest(help_text="What an answer names: SHA-256 over `request`, as RFC 8785 writes it.")
     request_revision = serializers.IntegerField()
@@ -106,7 +111,7 @@ def brief(decision: HumanDecision) -> Answer:
         "run_id": decision.run.run_id,
         "decision_id": decision.decision_id,
         "attempt_id": decision.attempt.attempt_id if decision.attempt else None,
-        "status": RESOLVED if resolved else OPEN,
+        "status": DecisionStatus.RESOLVED if resolved else DecisionStatus.OPEN,
         "title": decision.title,
         "request_digest": shapes.sha256(decision.request_digest),
         "request_revision": decision.request_revision,

@@ -13,6 +13,7 @@ from api import decision_requests as requests
 from api import paging, problems
 from api.control_requests import NothingRequest
 from api.converters import ONE_RUN
+from api.decision_answers import DecisionStatus
 from api.endpoint import Endpoint
 from api.interaction import Either, listed
 from api.schema import described
@@ -25,7 +26,7 @@ AMEND = requests.AmendRequest()
 ANSWER = requests.AnswerRequest()
 NOTHING = NothingRequest()
 
-_STATUSES: Final = [answers.OPEN, answers.RESOLVED]
+_STATUSES: Final = [*DecisionStatus]
 
 
 class Decisions(Endpoint):
@@ -35,7 +36,7 @@ class Decisions(Endpoint):
     @described("decisions", "list_decisions", gives=answers.DecisionPage)
     def get(self, request: Request) -> Response:
         """The project's decisions as they were asked; with `status=open` those to be made, the most urgent first."""
-        if listed(self.query, "status", _STATUSES) == [answers.OPEN]:
+        if listed(self.query, "status", _STATUSES) == [DecisionStatus.OPEN]:
             return Response(paging.due_first(reading_people.open_decisions(self.project), self.query, answers.brief))
         return Response(
             paging.by_key(_of_status(reading_people.decisions(self.project), self.query), self.query, answers.brief)
@@ -152,7 +153,7 @@ class Expire(Endpoint):
 
 def _of_status(found: QuerySet[models.HumanDecision], parameters: Mapping[str, str]) -> QuerySet[models.HumanDecision]:
     statuses = listed(parameters, "status", _STATUSES)
-    return found.filter(resolution__isnull=statuses == [answers.OPEN]) if len(set(statuses)) == 1 else found
+    return found.filter(resolution__isnull=statuses == [DecisionStatus.OPEN]) if len(set(statuses)) == 1 else found
 
 
 def _counted(answered: Answered) -> dict[str, Any]:

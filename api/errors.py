@@ -89,7 +89,7 @@ class LengthRequired(Invalid):
 
 
 class PayloadTooLarge(Invalid):
-    """The body is too large."""
+    """The body, or a document in it, is too large."""
 
     code = "payload_too_large"
 

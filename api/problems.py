@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Mapping
+from inspect import cleandoc
 from typing import Any, Final
 
 import orjson
@@ -38,6 +39,15 @@ _STATUS_BY_KIND: Final[Mapping[type[Refusal], int]] = {
     refusals.Conflict: 409,
     refusals.Busy: 503,
 }
+_OURS: Final = frozenset({refusals.__name__, errors.__name__})
+_SUBJECTS: Final = frozenset({"attempt", "decision", "effect", "message", "request", "submission", "turn"})
+_DOCUMENT_FAULTS: Final[Mapping[canonical.Code, str]] = {
+    "invalid_json": "The body, or a document in it, is not JSON.",
+    "invalid_text": "Text holds U+0000 or half a surrogate pair.",
+    "invalid_number": "A number is out of the range of a double, or an integer has more than 1,000 digits.",
+    "too_deep": "A document has too many levels.",
+    "payload_too_large": "The body, or a document in it, is too large.",
+}
 # SQLite's primary result codes for trouble that passes: BUSY, LOCKED, IOERR, FULL, CANTOPEN.
 _SQLITE_AWAY: Final = frozenset({5, 6, 10, 13, 14})
 
@@ -47,7 +57,7 @@ class ProblemAnswer(HttpResponse):
 
     def __init__(self, refusal: Refusal) -> None:
         document = problem(refusal)
-        super().__init__(orjson.dumps(document), content_type=MEDIA_TYPE, status=document["status"])
+        super().__init__(orjson.dumps(document, default=str), content_type=MEDIA_TYPE, status=document["status"])
         self.headers["Cache-Control"] = "no-store"
         # Django would write the address of every refused request into the log, and whatever secret stands in it.
         self._has_been_logged = True
@@ -67,17 +77,37 @@ def problem(refusal: Refusal) -> dict[str, Any]:
         "code": refusal.code,
         "action": refusal.action.value,
     }
-    # `status` is the HTTP status in every problem document: that of a run or an attempt goes by another name.
-    status = "attempt_status" if refusal.code == "attempt_settled" else "run_status"
+    # `status` is the HTTP status in every problem document: that of a run, an attempt ... goes by another name.
+    subject = refusal.code.partition("_")[0]
+    status = f"{subject if subject in _SUBJECTS else 'run'}_status"
     facts = {(status if name == "status" else name): value for name, value in refusal.facts.items()}
     return facts | document
 
 
 def status_of(refusal: Refusal) -> int:
     """The HTTP status that goes with a refusal."""
-    if status := _STATUS_BY_CODE.get(refusal.code):
+    return _status(type(refusal), refusal.code)
+
+
+def catalogue() -> dict[str, tuple[int, Action, str]]:
+    """By code: the status, the action and the default sentence of every problem that a caller may meet."""
+    found: dict[str, tuple[int, Action, str]] = {}
+    # Parents first: several refusals share a code, and the general sentence tells of all of them.
+    todo: list[type[Refusal]] = [refusals.Invalid, refusals.Forbidden, refusals.NotFound]
+    todo += [kind for kind in Refusal.__subclasses__() if kind not in todo]
+    for kind in todo:
+        todo += [inner for inner in kind.__subclasses__() if inner.__module__ in _OURS]
+        if kind not in (refusals.Conflict, refusals.InvalidDocument, refusals.Forbidden):
+            found.setdefault(kind.code, (_status(kind, kind.code), kind.action, cleandoc(kind.__doc__ or "")))
+    for code, sentence in _DOCUMENT_FAULTS.items():
+        found.setdefault(code, (_status(refusals.InvalidDocument, code), Action.MEND, sentence))
+    return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
+
+
+def _status(kind: type[Refusal], code: str) -> int:
+    if status := _STATUS_BY_CODE.get(code):
         return status
-    return next((status for kind, status in _STATUS_BY_KIND.items() if isinstance(refusal, kind)), 400)
+    return next((status for base, status in _STATUS_BY_KIND.items() if issubclass(kind, base)), 400)
 
 
 def answer_to(error: Exception, context: Mapping[str, Any]) -> HttpResponse:

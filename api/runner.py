@@ -1,7 +1,7 @@
 """What runners do: claim runs, renew their leases, and say how each run goes on. One method a verb."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
@@ -56,6 +56,11 @@ def evidence(project: models.Project, report: Completion | Failure) -> Iterator[
         yield
     except LOST:
         transitions.keep_late_result(project, report)
+        raise
+    except errors.OpenWork:
+        # An effect that a lost runner left applying is why, perhaps: from now on a person sees that it is in doubt.
+        with suppress(errors.Refusal):
+            transitions.doubt_lost_effects(project, Hold(report.run_id, report.token))
         raise
 
 

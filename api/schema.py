@@ -83,6 +83,18 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         return {"type": "http", "scheme": "bearer", "description": "An access token of the project: `wq_...`."}
 
 
+def coded(result: dict[str, Any], **context: Any) -> dict[str, Any]:
+    """List the codes of problems, with what each means (one of POSTPROCESSING_HOOKS)."""
+    rows = [
+        f"| `{code}` | {status} | {action} | {' '.join(sentence.split())} |"
+        for code, (status, action, sentence) in problems.catalogue().items()
+    ]
+    problem = result["components"]["schemas"]["Problem"]
+    problem["description"] += "\n\n" + "\n".join(["| code | status | action | |", "|---|---|---|---|", *rows])
+    problem["properties"]["code"]["enum"] = list(problems.catalogue())
+    return result
+
+
 def closed(result: dict[str, Any], **context: Any) -> dict[str, Any]:
     """Say of every body that it takes no other members (one of POSTPROCESSING_HOOKS)."""
     for name in _names(Shape):

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from api import attempts, batch, client, control, converters, events, runner
+from api import attempts, batch, client, control, converters, decisions, effects, events, interaction, messages, runner
 from api.endpoint import Nowhere
 
 converters.register()
@@ -46,6 +46,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("batch/park", batch.ParkAll.as_view(), name="park-all"),
     path("batch/complete", batch.CompleteAll.as_view(), name="complete-all"),
     path("batch/fail", batch.FailAll.as_view(), name="fail-all"),
+    *effects.urlpatterns,
+    *messages.urlpatterns,
+    *interaction.urlpatterns,
+    *decisions.urlpatterns,
     path("schema", SpectacularAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     re_path(r"", Nowhere.as_view()),

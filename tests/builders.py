@@ -4,7 +4,7 @@ Also the frozen clock, and the picture of all rows with which a test shows that 
 """
 
 import hashlib
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -18,7 +18,17 @@ from runs import clock, transitions
 from runs.journal import Actor
 from runs.models import Event, Lease, NodeAttempt, Project, Run
 from runs.states import ActorType, RunStatus
-from runs.transitions import AttemptStart, Claimant, Completion, Failure, Hold, Reservation, derived, mutex
+from runs.transitions import (
+    BATCH_LIMIT,
+    AttemptStart,
+    Claimant,
+    Completion,
+    Failure,
+    Hold,
+    Reservation,
+    derived,
+    mutex,
+)
 
 START = datetime(2026, 12, 1, 3, tzinfo=UTC)
 LEASE_MS = 30_000
@@ -32,20 +42,20 @@ class FrozenClock(AbstractContextManager["FrozenClock"]):
 
     def __init__(self, at: datetime = START) -> None:
         self.at = at
+        self._stack = ExitStack()
 
     def __enter__(self) -> "FrozenClock":
-        self._frozen = clock.frozen(self.at)
-        self._frozen.__enter__()
+        self.set(self.at)
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._frozen.__exit__(None, None, None)
+        self._stack.close()
 
     def set(self, at: datetime) -> None:
         """Stand at `at`, which may also lie before."""
-        self.__exit__()
+        # On top of the time before: there is no moment at which the clock goes.
+        self._stack.enter_context(clock.frozen(at))
         self.at = at
-        self.__enter__()
 
     def advance(self, ms: int) -> None:
         """Go on by so many milliseconds."""
@@ -123,6 +133,25 @@ class RunBuilder:
         asked = self.reservation(**changes)
         transitions.reserve(self.project, asked)
         return Made(self.project, asked.run_id, f"{asked.run_id}, held by nobody yet")
+
+    def many(self, count: int, **changes: Any) -> list[Made]:
+        """So many queued runs, in the order in which they will be claimed; made in batches."""
+        made: list[Made] = []
+        while len(made) < count:
+            batch = [self.reservation(**changes) for _ in range(min(BATCH_LIMIT, count - len(made)))]
+            transitions.reserve_all(self.project, batch)
+            ids = sorted(asked.run_id for asked in batch)
+            made += [Made(self.project, run_id, f"token {next(self.numbers)} of {run_id}") for run_id in ids]
+        return made
+
+    def many_running(self, count: int, *, lease_ms: int = LEASE_MS, **changes: Any) -> list[Made]:
+        """So many running runs of one owner, with a token each; nothing else may be on offer."""
+        made = self.many(count, **changes)
+        for start in range(0, count, BATCH_LIMIT):
+            batch = made[start : start + BATCH_LIMIT]
+            transitions.claim_next(self.project, Claimant(HOST, lease_ms), [each.token for each in batch])
+            transitions.mark_running_all(self.project, [each.hold for each in batch])
+        return made
 
     def starting(self, *, owner_id: str = HOST, lease_ms: int = LEASE_MS, **changes: Any) -> Made:
         """Claimed, and not marked running."""

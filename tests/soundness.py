@@ -23,7 +23,8 @@ SELECT id FROM chain WHERE digest <> expected ORDER BY id
 
 def assert_sound() -> None:
     """Every invariant that the queue itself can prove, over all runs of all projects."""
-    assert [str(violation) for violation in violations()] == []
+    found = [str(violation) for violation in violations()]
+    assert not found, "\n".join(found)
 
 
 def events_with_a_wrong_digest_in_sql() -> list[int]:

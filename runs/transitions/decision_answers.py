@@ -1,12 +1,13 @@
 """Answers of people to decisions. What was shown, by whom and until when is judged under the run's lock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from runs import clock, errors, journal, rules, rules_decisions, rules_sessions
 from runs.journal import Actor
-from runs.models import Blob, DecisionResolution, DecisionSubmission, Event, HumanDecision, Project, Run
+from runs.models import DecisionResolution, DecisionSubmission, Event, HumanDecision, Project, Run
 from runs.models.blob import JSON
 from runs.rules_decisions import Person
 from runs.states import ANSWER_DECISION, ActorType, AnswerOutcome
@@ -40,6 +41,20 @@ class Answered:
         return self.submission.outcome == AnswerOutcome.LATE
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An answer as it is looked at: by whom, the digest in bytes, and the input that is meant."""
+
+    answer: Answer
+    by: Person
+    digest: bytes
+    input: Content | None
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(ActorType.HUMAN, self.by.username)
+
+
 @transition
 def answer_decision(project: Project, run_id: str, decision_id: str, answer: Answer, by: Person) -> Answered:
     """Count the answer of a verified person; at the quorum of equal answers the decision is resolved.
@@ -55,88 +70,72 @@ def answer_decision(project: Project, run_id: str, decision_id: str, answer: Ans
     at = mutex.never_back(run, clock.now())
 
     decision = decisions.found(run, decision_id)
-    given = _content(decisions.shown(decision), answer)
+    given = _Given(answer, by, digest, _meant(decisions.shown(decision), answer))
     resolution: DecisionResolution | None = getattr(decision, "resolution", None)
     theirs = list(decision.submissions.select_related("input").filter(person_id=by.id))
-    standing = next((one for one in theirs if _is_same(one, answer, digest, given)), None)
+    standing = next((one for one in theirs if _is_same(one, given)), None)
     if standing is not None:
         return Answered(decision, standing, resolution, made=False)
     if resolution is not None or rules_decisions.is_due(decision.deadline_at, at):
-        return _late(project, run, decision, answer, digest, given, by, at)
-    response = _judged(run, decision, answer, digest, by, theirs, at)
-
-    whole = blobs.document(response)
-    stored = blobs.stored(project, [whole] if given is None else [whole, given], at)
-    taken = None if given is None else stored[given]
-    submission = _submission(decision, answer, digest, taken, by, AnswerOutcome.COUNTED, at)
-    events = [_entered(run, submission, "decision.answered", by, at)]
-    equal = decision.submissions.filter(outcome=AnswerOutcome.COUNTED, choice=answer.choice, input=taken)
-    if equal.count() >= decisions.shown(decision)["quorum"]:
-        person = _actor(by)
-        events.append(resolving.by_people(run, decision, stored[whole], person, answer.channel, answer.reason, at))
-        events += resolving.store([run], [decision], person, at)
+        submission, events = _late(project, run, decision, given, at)
     else:
-        mutex.write([decision], ["revision"])
-        mutex.write([run], journal.HEAD_FIELDS)
+        response = _response(run, decision, given, theirs, at)
+        submission, events = _counted(project, run, decision, given, response, at)
 
     journal.write(events)
     return Answered(decision, submission, getattr(decision, "resolution", None), made=True)
 
 
-def _judged(
-    run: Run,
-    decision: HumanDecision,
-    answer: Answer,
-    digest: bytes,
-    by: Person,
-    theirs: list[DecisionSubmission],
-    at: datetime,
+def _response(
+    run: Run, decision: HumanDecision, given: _Given, theirs: Sequence[DecisionSubmission], at: datetime
 ) -> rules_decisions.Document:
     """The response that the answer makes. Refuses one that does not count."""
     rules.permit(ANSWER_DECISION, run, run.lease, at)
-    if digest != bytes(decision.request_digest):
+    if given.digest != bytes(decision.request_digest):
         raise errors.DecisionOutdated(
             decision_id=decision.decision_id,
             revision=decision.request_revision,
             request_digest="sha256:" + bytes(decision.request_digest).hex(),
         )
     document = decisions.shown(decision)
-    rules_decisions.may_answer(document, by)
-    response = rules_decisions.response(document["choices"], answer.choice, answer.input)
+    rules_decisions.may_answer(document, given.by)
+    response = rules_decisions.response(document["choices"], given.answer.choice, given.answer.input)
     for vote in theirs:
         if vote.outcome == AnswerOutcome.COUNTED:
             raise errors.AlreadyAnswered(decision_id=decision.decision_id, choice=vote.choice)
-    _room(decision)
     return response
 
 
-def _late(
-    project: Project,
-    run: Run,
-    decision: HumanDecision,
-    answer: Answer,
-    digest: bytes,
-    given: Content | None,
-    by: Person,
-    at: datetime,
-) -> Answered:
-    """Record an answer that came too late, and carry out a deadline that nobody has carried out yet."""
-    _room(decision)
-    taken = None if given is None else blobs.stored(project, [given], at)[given]
-    submission = _submission(decision, answer, digest, taken, by, AnswerOutcome.LATE, at)
-    events: list[Event] = []
-    is_due = getattr(decision, "resolution", None) is None
-    if is_due:
-        events.append(resolving.by_policy(run, decision, at))
-    events.append(_entered(run, submission, "decision.answered_late", by, at))
-    if is_due:
-        events += resolving.store([run], [decision], resolving.POLICY, at)
-    else:
-        mutex.write([decision], ["revision"])
-        mutex.write([run], journal.HEAD_FIELDS)
+def _counted(
+    project: Project, run: Run, decision: HumanDecision, given: _Given, response: rules_decisions.Document, at: datetime
+) -> tuple[DecisionSubmission, list[Event]]:
+    """Store a vote, and resolve the decision where it completes the quorum; the events to write."""
+    document = blobs.document(response)
+    submission = _stored(project, decision, given, AnswerOutcome.COUNTED, at)
+    events = [_entered(run, submission, "decision.answered", given.actor, at)]
+    equal = decision.submissions.filter(outcome=AnswerOutcome.COUNTED, choice=submission.choice, input=submission.input)
+    if equal.count() < decisions.shown(decision)["quorum"]:
+        _write_heads(run, decision)
+        return submission, events
+    blob = blobs.stored(project, [document], at)[document]
+    answer = given.answer
+    events.append(resolving.by_people(run, decision, blob, given.actor, answer.channel, answer.reason, at))
+    return submission, events + resolving.store([run], [decision], given.actor, at)
 
-    journal.write(events)
-    return Answered(decision, submission, decision.resolution, made=True)
+
+def _late(
+    project: Project, run: Run, decision: HumanDecision, given: _Given, at: datetime
+) -> tuple[DecisionSubmission, list[Event]]:
+    """Store an answer that came too late, and carry out a deadline that nobody has carried out yet."""
+    submission = _stored(project, decision, given, AnswerOutcome.LATE, at)
+    events: list[Event] = []
+    if decision.resolved_at is None:
+        events.append(resolving.by_policy(run, decision, at))
+        events.append(_entered(run, submission, "decision.answered_late", given.actor, at))
+        return submission, events + resolving.store([run], [decision], resolving.POLICY, at)
+    events.append(_entered(run, submission, "decision.answered_late", given.actor, at))
+    _write_heads(run, decision)
+    return submission, events
 
 
 def _check(answer: Answer) -> None:
@@ -146,58 +145,52 @@ def _check(answer: Answer) -> None:
         rules_sessions.text(answer.reason, "reason", rules_decisions.REASON_LIMIT)
 
 
-def _content(document: rules_decisions.Document, answer: Answer) -> Content | None:
+def _meant(document: rules_decisions.Document, answer: Answer) -> Content | None:
     """The input that is meant, bounded."""
     meant = rules_decisions.entered(document["choices"], answer.choice, answer.input)
     return None if meant is None else (JSON, blobs.encoded(meant, rules_decisions.INPUT_BYTES))
 
 
-def _is_same(one: DecisionSubmission, answer: Answer, digest: bytes, given: Content | None) -> bool:
+def _is_same(one: DecisionSubmission, given: _Given) -> bool:
     """Whether this is the same answer, counted or late; a void one was to another request."""
-    if one.outcome == AnswerOutcome.VOID or one.choice != answer.choice or bytes(one.request_digest) != digest:
+    if one.outcome == AnswerOutcome.VOID or one.choice != given.answer.choice:
         return False
-    return (None if one.input is None else bytes(one.input.content)) == (None if given is None else given[1])
+    stands = one.input and bytes(one.input.content)
+    return bytes(one.request_digest) == given.digest and stands == (given.input and given.input[1])
 
 
-def _room(decision: HumanDecision) -> None:
-    rules_sessions.room(decision.submissions.count(), rules_decisions.ANSWER_LIMIT, "answers to this decision")
-
-
-def _submission(
-    decision: HumanDecision,
-    answer: Answer,
-    digest: bytes,
-    taken: Blob | None,
-    by: Person,
-    outcome: AnswerOutcome,
-    at: datetime,
+def _stored(
+    project: Project, decision: HumanDecision, given: _Given, outcome: AnswerOutcome, at: datetime
 ) -> DecisionSubmission:
-    is_present = digest == bytes(decision.request_digest)
+    """The answer as a row. Refuses one more than a decision may have."""
+    count = decision.submissions.count()
+    rules_sessions.room(count, rules_decisions.ANSWER_LIMIT, "answers to this decision")
+    is_present = given.digest == bytes(decision.request_digest)
     return DecisionSubmission.objects.create(
         decision=decision,
-        person_id=by.id,
-        username=by.username,
-        choice=answer.choice,
-        input=taken,
-        reason=answer.reason,
-        channel=answer.channel,
-        request_digest=digest,
+        person_id=given.by.id,
+        username=given.by.username,
+        choice=given.answer.choice,
+        input=blobs.stored(project, [given.input], at)[given.input] if given.input else None,
+        reason=given.answer.reason,
+        channel=given.answer.channel,
+        request_digest=given.digest,
         request_revision=decision.request_revision if is_present else None,
         outcome=outcome,
         created_at=at,
     )
 
 
-def _actor(person: Person) -> Actor:
-    return Actor(ActorType.HUMAN, person.username)
+def _write_heads(run: Run, decision: HumanDecision) -> None:
+    mutex.write([decision], ["revision"])
+    mutex.write([run], journal.HEAD_FIELDS)
 
 
-def _entered(run: Run, submission: DecisionSubmission, type: str, by: Person, at: datetime) -> Event:
-    decision = submission.decision
-    payload = resolving.facts(decision) | {
+def _entered(run: Run, submission: DecisionSubmission, type: str, by: Actor, at: datetime) -> Event:
+    payload = resolving.facts(submission.decision) | {
         "choice": submission.choice,
         "answerOutcome": submission.outcome,
         "channel": submission.channel,
         "answeredDigest": bytes(submission.request_digest).hex(),
     }
-    return journal.entered_on_decision(run, decision, type, _actor(by), payload, at)
+    return journal.entered_on_decision(run, submission.decision, type, by, payload, at)

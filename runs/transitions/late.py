@@ -1,6 +1,7 @@
 """Keeping what a runner reported too late: after the refusal, as evidence, in a table of its own."""
 
 from runs import clock, rules
+from runs.canonical import digest
 from runs.models import LateResult, Project
 from runs.transitions import blobs, mutex
 from runs.transitions.mutex import transition
@@ -15,18 +16,23 @@ def keep_late_result(project: Project, report: Completion | Failure) -> LateResu
     run = mutex.lock_one(project, report.run_id)
     at = mutex.never_back(run, clock.now())
 
-    if report.token is None or LateResult.objects.filter(run=run).count() >= KEPT_PER_RUN:
+    if report.token is None:
         return None
-
     if isinstance(report, Completion):
         verb, content = "complete", blobs.document(report.output)
     else:
         verb, content = "fail", blobs.document({"code": report.error_code, "message": report.error_message})
-    kept, _ = LateResult.objects.get_or_create(
+    of_run = LateResult.objects.filter(run=run)
+    same = of_run.filter(verb=verb, token_hash=rules.token_hash(report.token), result__digest=digest(content[1]))
+    standing: LateResult | None = same.first()
+    if standing is not None or of_run.count() >= KEPT_PER_RUN:
+        return standing
+
+    return LateResult.objects.create(
         run=run,
         verb=verb,
         token_hash=rules.token_hash(report.token),
+        generation=run.lease.generation,
         result=blobs.stored(project, [content], at)[content],
-        defaults={"generation": run.lease.generation, "created_at": at},
+        created_at=at,
     )
-    return kept

@@ -1,6 +1,7 @@
 """The sweep: what time alone has brought about is written down. Safe to run often, anywhere, and many at once.
 
 Nothing depends on it: whoever meets an expired lease, a due wish or an overdue decision judges it by the clock.
+Requests to a session are none of its business: their limit is on active time, which does not pass while a run waits.
 """
 
 from collections import defaultdict

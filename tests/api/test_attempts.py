@@ -95,7 +95,8 @@ def test_attempts_are_listed_in_the_order_in_which_they_were_started(cast: Cast)
         body = {"token": token, "node_id": f"node-{number}", "attempt_id": f"a:{number}"}
         assert cast.runner.post(f"runs/{run_id}/attempts", body).status == 201
 
-    seen, cursor = [], ""
+    seen: list[str] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = cast.client.get(f"runs/{run_id}/attempts?limit=2{cursor}").body
         seen += [attempt["attempt_id"] for attempt in page["results"]]

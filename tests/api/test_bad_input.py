@@ -222,7 +222,7 @@ def test_batches_are_whole_however_their_items_are(cast: Cast) -> None:
     for verb in BATCHES:
         call = VERBS[verb](cast)
         (member,) = (name for name in call.body if isinstance(call.body[name], list))
-        odd = [None, 1, "x", [], {}, {"run_id": 7}, {"run_id": "run-x"}]
+        odd: list[object] = [None, 1, "x", [], {}, {"run_id": 7}, {"run_id": "run-x"}]
 
         reply = call.send({member: [*odd, *call.body[member]]})
 

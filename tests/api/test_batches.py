@@ -65,7 +65,8 @@ def test_a_batch_has_from_one_to_a_hundred_items(cast: Cast, verb: str) -> None:
     call = VERBS[verb](cast)
     ((member, items),) = ((name, value) for name, value in call.body.items() if isinstance(value, list))
 
-    for wrong in ([], items * 101, None, {}, "x"):
+    wrongs: list[object] = [[], items * 101, None, {}, "x"]
+    for wrong in wrongs:
         refused = call.send({member: wrong})
         assert refused.problem == (400, "invalid_request")
         assert list(refused.body["errors"]) == [member]

@@ -181,7 +181,10 @@ def test_under_asgi_no_more_than_the_limit_and_one_byte_gets_in() -> None:
 
     async def send(message: Any) -> None: ...
 
-    asyncio.run(bounded(application, 24)({"type": "http", "path": "/api/v1/runs"}, receive, send))
+    async def called() -> None:
+        await bounded(application, 24)({"type": "http", "path": "/api/v1/runs"}, receive, send)
+
+    asyncio.run(called())
 
     assert b"".join(taken) == b"x" * 25
 

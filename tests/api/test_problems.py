@@ -85,12 +85,25 @@ def test_every_refusal_of_the_queue_becomes_a_problem_with_all_members(kind: typ
     assert problems.ProblemAnswer(refusal).has_header("Retry-After") == (refusal.action is errors.Action.RETRY)
 
 
+def test_the_catalogue_has_every_code_that_a_refusal_has() -> None:
+    listed = problems.catalogue()
+    general = {errors.Refusal, errors.Conflict, errors.Forbidden, errors.InvalidDocument}
+
+    for kind in every_refusal():
+        if kind not in general and kind.__module__ in ("runs.errors", "api.errors"):
+            assert kind.code in listed, kind
+    assert {"invalid_json", "invalid_text", "invalid_number", "too_deep", "payload_too_large"} <= set(listed)
+    for status, action, sentence in listed.values():
+        assert (400 <= status < 600, bool(action), bool(sentence)) == (True, True, True)
+
+
 def test_facts_never_hide_a_standard_member() -> None:
     facts = dict.fromkeys(MEMBERS, "x")
 
     document = problems.problem(errors.RunFinished(**facts))
 
     assert (document["status"], document["code"], document["run_status"]) == (409, "run_finished", "x")
+    assert problems.problem(errors.AttemptSettled(status="failed"))["attempt_status"] == "failed"
 
 
 def test_a_fault_of_the_servers_own_says_nothing_of_itself_and_is_logged(

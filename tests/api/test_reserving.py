@@ -235,11 +235,11 @@ def test_mount_paths_are_unique(client: Caller) -> None:
 def test_a_restart_continues_its_parents_lineage(client: Caller, runner: Caller) -> None:
     parent = client.reserve(origin_session_id="desk")
     token = runner.run(parent)
-    restart = {"origin_session_id": "desk", "parent_run_id": parent, "lineage_kind": "restart"}
+    restart: dict[str, Any] = {"origin_session_id": "desk", "parent_run_id": parent, "lineage_kind": "restart"}
     unfinished = client.post("runs", reservation(**restart, parent_run_revision=3, execution_mode="headless"))
     runner.post(f"runs/{parent}/fail", {"token": token, "error_code": "x", "error_message": ""})
 
-    refusals = {
+    refusals: dict[str, dict[str, Any]] = {
         "lineage_kind": {"lineage_kind": None},
         "parent_session": {"origin_session_id": "another"},
         "parent_revision_missing": {},

@@ -3,18 +3,15 @@
 from datetime import datetime
 
 from runs import rules_crashes, transitions
-from runs.journal import Actor
-from runs.states import ActorType
 from runs.transitions import Claimant
 from tests.builders import LEASE_MS, FrozenClock, Made, RunBuilder
 
 RUNNER = Claimant("host-next", LEASE_MS)
 CONTROLLER = Claimant("controller", LEASE_MS)
-SYSTEM = Actor(ActorType.SYSTEM)
 
 
 def lost(make: RunBuilder, made: Made, clock: FrozenClock, times: int = 1) -> Made:
-    """The same run after so many more runners took it as soon as they might, and died; nobody has met the last expiry."""
+    """The same run after so many more runners took it as soon as they might, and died; the last expiry is unmet."""
     for number in range(times):
         clock.set(free_at(made, clock))
         made = make.claimed(made, f"host-lost-{number}")

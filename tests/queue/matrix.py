@@ -19,7 +19,7 @@ from runs.states import (
     RunStatus,
     Verb,
 )
-from runs.transitions import AttemptStart, Claimant, Completion, Failure, Note
+from runs.transitions import AttemptStart, Claimant, Completion, EffectReservation, Failure, Note, Observation
 from tests.builders import HOST, LEASE_MS, OPERATOR, Made, RunBuilder, write, write_lease
 
 Axes = tuple[RunStatus, QueueStatus]
@@ -76,7 +76,12 @@ class Call:
 
 # A run that is over has neither an owner nor anything open.
 STATES = [
-    *(State(*rest) for rest in product(OPEN_AXES, Holder, (False, True), (False, True))),
+    *(
+        State(axes, *rest)
+        for axes, *rest in product(OPEN_AXES, Holder, (False, True), (False, True))
+        # A pause takes a run off the queue.
+        if not (rest[1] and axes[1] is QueueStatus.QUEUED)
+    ),
     *(State(axes) for axes in ENDS),
 ]
 
@@ -103,11 +108,11 @@ def stand(make: RunBuilder, state: State) -> Made:
         )  # fmt: skip
     match state.holder:
         case Holder.NOBODY:
-            write_lease(made, **dict.fromkeys(OWNER_FIELDS))
+            write_lease(made, takeover_at=None, **dict.fromkeys(OWNER_FIELDS))
         case Holder.ANOTHER:
             write_lease(made, owner_id="host-z", token_hash=rules.token_hash("a token of host-z"))
         case Holder.EXPIRED:
-            write_lease(made, expires_at=now)
+            write_lease(made, acquired_at=now, heartbeat_at=now, expires_at=now, takeover_at=now)
     status, queue_status = state.axes
     write(made, status=status, queue_status=queue_status, paused=state.paused)
     return made
@@ -160,10 +165,20 @@ def _calls() -> Iterator[Call]:
         states.FAIL_UNOWNED,
         lambda m: transitions.fail(m.project, Failure(m.run_id, "code", "why")),
     )
+    yield Call("time out", states.TIME_OUT, lambda m: transitions.time_out(m.project, m.run_id, "why", m.token))
+    yield Call(
+        "time out without token", states.TIME_OUT_UNOWNED, lambda m: transitions.time_out(m.project, m.run_id, "why")
+    )
     yield Call("cancel as holder", states.CANCEL_HELD, lambda m: transitions.cancel_held(m.project, m.hold))
     yield Call("cancel unowned", states.CANCEL_UNOWNED, lambda m: transitions.cancel_unowned(m.project, m.run_id))
     yield Call("cancel stale", states.CANCEL_STALE, lambda m: transitions.cancel_stale(m.project, m.run_id))
     yield Call("cancel", states.CANCEL, lambda m: transitions.cancel(m.project, m.run_id, OPERATOR))
+    yield Call("pause", states.PAUSE, lambda m: transitions.pause(m.project, m.run_id, OPERATOR))
+    yield Call("unpause", states.UNPAUSE, lambda m: transitions.unpause(m.project, m.run_id, OPERATOR))
+    yield Call("wish a pause", states.WISH, lambda m: transitions.request_pause(m.project, m.run_id, 1_000, OPERATOR))
+    yield Call("wish a cancel", states.WISH, lambda m: transitions.request_cancel(m.project, m.run_id, 1_000, OPERATOR))
+    yield Call("withdraw a wish", states.WITHDRAW_WISH, lambda m: transitions.withdraw_wish(m.project, m.run_id, OPERATOR))
+    yield Call("run now", states.RUN_NOW, lambda m: transitions.run_now(m.project, m.run_id, OPERATOR))
     yield Call("pause parked", states.PAUSE_PARKED, lambda m: transitions.pause_parked(m.project, m.run_id))
     yield Call(
         "resume interaction",
@@ -188,13 +203,18 @@ def _calls() -> Iterator[Call]:
         lambda m: transitions.start_attempt(m.project, m.hold, AttemptStart("new", "new")),
     )
     yield Call(
-        "progress", states.WRITE_ATTEMPT, lambda m: transitions.progress_attempt(m.project, m.hold, "open", 0.5)
+        "progress", states.WRITE_ATTEMPT, lambda m: transitions.progress_attempt(m.project, m.hold, Observation("open", 0.5))
     )
     yield Call(
         "complete attempt", states.WRITE_ATTEMPT, lambda m: transitions.complete_attempt(m.project, m.hold, "open")
     )
     yield Call(
         "fail attempt", states.WRITE_ATTEMPT, lambda m: transitions.fail_attempt(m.project, m.hold, "open", "why")
+    )
+    yield Call(
+        "reserve effect",
+        states.RESERVE_EFFECT,
+        lambda m: transitions.reserve_effect(m.project, m.hold, EffectReservation("mail", "key")),
     )
 
 
@@ -217,6 +237,8 @@ def reasons(call: Call, state: State) -> set[type[errors.Refusal]]:
         found.add(errors.OpenWork)
     if verb is states.BEGIN_INTERACTION_TIMEOUT and (state.paused or not state.asked):
         found.add(errors.InteractionNotDue)
+    if verb is states.WITHDRAW_WISH:
+        found.add(errors.NoWish)
     return found | _reasons_of_the_lease(call, state)
 
 
@@ -225,6 +247,8 @@ def _reasons_of_the_lease(call: Call, state: State) -> set[type[errors.Refusal]]
     match call.verb.lease:
         case LeaseNeed.HELD if state.holder is not Holder.CALLER:
             return {errors.RunPaused if state.paused else errors.LeaseLost}
+        case LeaseNeed.LIVE if not state.is_live:
+            return {errors.NobodyHolds}
         case LeaseNeed.NOT_LIVE if state.is_live and not is_mine:
             return {errors.LeaseHeld}
         case LeaseNeed.UNOWNED if state.holder is not Holder.NOBODY:
@@ -233,8 +257,10 @@ def _reasons_of_the_lease(call: Call, state: State) -> set[type[errors.Refusal]]
 
 
 def axes_after(call: Call, state: State) -> Axes:
-    """Where an allowed verb leads: to the table's ends, or else nowhere; marking running has a rule of its own."""
+    """Where an allowed verb leads: to the table's ends, or else nowhere; two verbs have a rule of their own."""
     status, queue_status = state.axes
+    if call.verb is states.PAUSE and state.paused:
+        return state.axes
     if call.verb is states.MARK_RUNNING and not (status == RunStatus.WAITING and state.asked):
         status = RunStatus.RUNNING
     return call.verb.ends_run or status, call.verb.ends_queue or queue_status

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from runs import clock, transitions
 from runs.models import AccessToken, Event, Project, Receipt, Run
 from runs.states import TERMINAL_EVENTS, Scope
-from runs.transitions import Answer, AttemptStart, Claimant, Completion, Failure, Note
+from runs.transitions import Answer, AttemptStart, Claimant, Completion, Failure, Note, Observation
 from tests.builders import HOST, LEASE_MS, OPERATOR, FrozenClock, Made, RunBuilder, snapshot_of_everything
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -155,7 +155,7 @@ def _start_attempt(make: RunBuilder) -> Act:
 
 def _progress_attempt(make: RunBuilder) -> Act:
     made = _with_attempts(make)
-    return lambda: transitions.progress_attempt(make.project, made.hold, "open", 0.5)
+    return lambda: transitions.progress_attempt(make.project, made.hold, Observation("open", 0.5))
 
 
 def _complete_attempt(make: RunBuilder) -> Act:

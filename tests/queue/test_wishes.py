@@ -282,9 +282,12 @@ def test_a_lost_runner_counts_once_though_a_wish_was_over_it(make: RunBuilder, c
     clock.set(free_at(made, clock))
     made = wished(make.claimed(made), "pause")
     clock.advance(LEASE_MS)
+    rests_until = free_at(made, clock)
 
-    assert taken(made) == []
-    assert (made.run.paused, crashes(made), made.lease.retry_at) == (True, 3, free_at(made, clock))
+    with pytest.raises(errors.RunPaused):
+        make.claimed(made)
+
+    assert (crashes(made), made.lease.retry_at) == (3, rests_until)
 
 
 def test_a_superseded_holder_hears_of_its_lost_lease_and_not_of_a_wish_over_the_new_one(
