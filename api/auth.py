@@ -1,12 +1,12 @@
 """Who calls: bearer tokens and their scopes. Which run a caller holds is not decided here but by lease tokens."""
 
 import logging
+import math
 import re
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import DatabaseError, InterfaceError
-from django.db.models import Case, Q, Value, When
-from django.db.models.functions import Now
 from django.http import HttpResponseBase
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
@@ -30,8 +30,8 @@ _CREDENTIALS: Final = re.compile(r"bearer +(wq_[A-Za-z0-9_-]{43}) *", re.IGNOREC
 class BearerToken(BaseAuthentication):
     """`Authorization: Bearer wq_...`, and nothing else: no cookies, no query string, so that no CSRF is possible."""
 
-    def authenticate(self, request: Request) -> tuple[Any, AccessToken] | None:
-        """The token's user (none for a service token) and the token; unknown, expired and revoked ones look alike."""
+    def authenticate(self, request: Request) -> tuple[None, AccessToken] | None:
+        """No user, since tokens are not people, and the token; unknown, expired and revoked ones look alike."""
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
@@ -39,7 +39,7 @@ class BearerToken(BaseAuthentication):
         token = _usable(credentials[1]) if credentials else None
         if token is None:
             raise errors.Unauthenticated
-        return token.user, token
+        return None, token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -70,8 +70,13 @@ def need(request: Request, scope: Scope) -> None:
 
 
 def stamp_after(response: HttpResponseBase, token: AccessToken) -> None:
-    """Have the token's use noted once the answer has been sent: no caller waits for that write, or fails with it."""
-    if getattr(token, "is_due_for_a_stamp", False):
+    """Have the token's use noted once the answer has been sent: no caller waits for that write, or fails with it.
+
+    At most once a minute for each process, so that most requests cost no write; the note itself keeps the same pace.
+    """
+    secret_hash, now = bytes(token.secret_hash), monotonic()
+    if now - _noted.get(secret_hash, -math.inf) >= STAMPED_EVERY.total_seconds():
+        _noted[secret_hash] = now
         response._resource_closers.append(lambda: _stamp(token))  # type: ignore[attr-defined]
 
 
@@ -83,12 +88,16 @@ def _stamp(token: AccessToken) -> None:
 
 
 def _usable(secret: str) -> AccessToken | None:
-    is_due = Case(
-        When(Q(last_used_at=None) | Q(last_used_at__lte=Now() - STAMPED_EVERY), then=Value(True)), default=Value(False)
-    )
-    # One statement for most requests; the clock, which may be another one, is asked only about tokens that expire.
-    tokens = AccessToken.objects.select_related("project", "user").annotate(is_due_for_a_stamp=is_due)
-    token = tokens.filter(secret_hash=rules.token_hash(secret), revoked_at=None).first()
-    if token is not None and token.expires_at is not None and token.expires_at <= clock.now():
+    tokens = AccessToken.objects.select_related("project")
+    try:
+        token = tokens.get(secret_hash=rules.token_hash(secret), revoked_at=None)
+    except AccessToken.DoesNotExist:
+        return None
+    # The clock may be another statement: it is asked only about tokens that expire.
+    if token.expires_at is not None and token.expires_at <= clock.now():
         return None
     return token
+
+
+# When this process last noted a token's use, by the hash of its secret; only tokens that let somebody in get here.
+_noted: dict[bytes, float] = {}

@@ -113,10 +113,10 @@ class Claim(Endpoint):
     def post(self, request: Request, run_id: str) -> Response:
         """Claim one run. The same token again brings the same live claim again."""
         asked = self.asked(CLAIM)
-        transitions.own(self.token, asked["owner_id"])
-        at = clock.now()
         if asked["purpose"] == ClaimPurpose.CONTROL:
             self.need(Scope.RUNS_CONTROL)
+        transitions.own(self.token, asked["owner_id"])
+        at = clock.now()
         if reading.is_held(self.project, run_id, asked["token"], at):
             run = reading.run(self.project, run_id)
             if run.lease.owner_id == asked["owner_id"] and run.lease.is_live(at):

@@ -62,9 +62,14 @@ class LeaseFacts(Protocol):
     wish_due_at: datetime | None
 
 
+def is_run_id(value: str) -> bool:
+    """Whether a run could have this id."""
+    return _RUN_ID.fullmatch(value) is not None
+
+
 def run_id(value: str) -> str:
     """`value`, if it is a run id."""
-    if not _RUN_ID.fullmatch(value):
+    if not is_run_id(value):
         raise errors.InvalidRunId
     return value
 
@@ -79,7 +84,8 @@ def digest(value: str) -> bytes:
 
 def token_hash(token: str) -> bytes:
     """What is stored of a token."""
-    return hashlib.sha256(token.encode()).digest()
+    # What no text can hold is no error here: it is nobody's token.
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
 
 def detail(text: str) -> str:

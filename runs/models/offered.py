@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from runs.models.definition import Workflow
-from runs.models.lease import OFFERED_SINCE, Lease
+from runs.models.lease import OFFERED_SINCE, Lease, LeaseQuerySet
 from runs.models.project import Project
 from runs.states import Priority
 
@@ -41,7 +41,6 @@ def claimable(
         owned = owned.filter(workflow_id__in=keys)
         if not keys:
             return []
-    takeable = Q(takeover_at__lte=at) if owner_id is None else Q(takeover_at__lte=at) | Q(owner_id=owner_id)
     walks: list[_Walk] = [
         leases.unowned()
         .filter(scope, priority=priority)
@@ -50,8 +49,17 @@ def claimable(
         for scope in scopes
         for priority in Priority
     ]
-    expired = owned.filter(takeable, owner_id__isnull=False).in_claim_order()
+    expired = owned.filter(_takeable(at, owner_id), owner_id__isnull=False).in_claim_order()
     return _merged([*walks, expired.values_list("run_id", "priority", OFFERED_SINCE)], limit)
+
+
+def still_claimable(keys: Collection[int], at: datetime, *, owner_id: str | None = None) -> LeaseQuerySet:
+    """Those of the leases found that may be claimed yet, for the lock: others may have taken some in the meantime."""
+    return Lease.objects.ready(at).filter(Q(owner_id=None) | _takeable(at, owner_id), pk__in=keys)
+
+
+def _takeable(at: datetime, owner_id: str | None) -> Q:
+    return Q(takeover_at__lte=at) if owner_id is None else Q(takeover_at__lte=at) | Q(owner_id=owner_id)
 
 
 def _merged(walks: Sequence[_Walk], limit: int) -> list[int]:

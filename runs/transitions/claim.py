@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from runs import clock, errors, journal, rules, rules_crashes
-from runs.models import Event, Lease, Project, Run
-from runs.models.offered import claimable
+from runs.models import Event, Project, Run
+from runs.models.offered import claimable, still_claimable
 from runs.states import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 from runs.transitions import crashes, lost, mutex, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
@@ -86,34 +86,23 @@ def claim_next(
     # Each round passes over what it has seen; most claims need one.
     while len(taken) < len(tokens) and len(passed) < LOOKED_AT:
         wanted = len(tokens) - len(taken)
-        leases = _found(project, claimant, workflows, exclude, passed, wanted, now)
-        if not leases:
+        owner_id = claimant.owner_id if claimant.reclaim else None
+        # More than wanted, since others may be taking the first ones at this moment.
+        found = claimable(project, now, 2 * wanted + 8, workflows, exclude, passed, owner_id=owner_id)
+        if not found:
             break
+        leases = list(still_claimable(found, now, owner_id=owner_id).in_claim_order().taken_first()[:wanted])
         now = clock.now()
         offered = [run for run in mutex.under(leases) if _still_offered(run, claimant, now)]
         free, more = _free(project, offered, claimant, now, CLAIM)
         taken += free
         events += more
-        passed.update(lease.pk for lease in leases)
+        # Where there were fewer than wanted, the others of those found are somebody else's by now.
+        passed.update([lease.pk for lease in leases] if len(leases) == wanted else found)
 
     journal.write(events)
     _take(list(zip(taken, tokens, strict=False)), claimant, now, CLAIM)
     return taken
-
-
-def _found(
-    project: Project,
-    claimant: Claimant,
-    workflows: Collection[str] | None,
-    exclude: Collection[str],
-    passed: Collection[int],
-    wanted: int,
-    now: datetime,
-) -> list[Lease]:
-    owner_id = claimant.owner_id if claimant.reclaim else None
-    # More than wanted, since others may be taking the first ones at this moment.
-    found = claimable(project, now, 2 * wanted + 8, workflows, exclude, passed, owner_id=owner_id)
-    return list(Lease.objects.filter(pk__in=found).in_claim_order().taken_first()[:wanted]) if found else []
 
 
 def _free(

@@ -11,9 +11,10 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, models, transaction
 
-from runs import errors
+from runs import errors, rules
 from runs.models import Lease, Project, Run
 from runs.models.lease import OWNER_FIELDS
+from runs.transitions import texts
 
 TRIES = 3
 BATCH_LIMIT = 100
@@ -55,6 +56,8 @@ def transition(verb: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        for value in (*args, *kwargs.values()):
+            texts.check(value)
         if connection.in_atomic_block:
             with transaction.atomic():
                 return verb(*args, **kwargs)
@@ -90,7 +93,7 @@ def lock(project: Project, run_ids: Iterable[str]) -> dict[str, Run]:
 
     Two statements: the runs are read only after the locks are held, since before that they may be out of date.
     """
-    wanted = sorted(set(run_ids))
+    wanted = sorted(filter(rules.is_run_id, set(run_ids)))
     leases = list(Lease.objects.locked().filter(run__project=project, run__run_id__in=wanted))
     return {run.run_id: run for run in under(leases)}
 
@@ -138,6 +141,7 @@ def decide(items: Sequence[I], runs: dict[str, Run], rule: Callable[[Run, I], No
             if item.run_id in seen:
                 raise errors.DuplicateItem(run_id=item.run_id)
             seen.add(item.run_id)
+            texts.check(item)
             run = runs.get(item.run_id)
             if run is None:
                 raise errors.RunNotFound(run_id=item.run_id)

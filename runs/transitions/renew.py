@@ -1,5 +1,6 @@
 """Renewals: the heartbeat of a lease. They make no event and touch nothing but the lease."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,7 +34,7 @@ def renew(project: Project, hold: Hold, lease_ms: int) -> Lease:
 def renew_all(project: Project, holds: Sequence[Hold], lease_ms: int) -> list[Renewal]:
     """The same for many leases at once, with an outcome for each in the order asked."""
     mutex.check_batch(holds)
-    wanted = {hold.run_id for hold in holds}
+    wanted = sorted(filter(rules.is_run_id, {hold.run_id for hold in holds}))
     locked = Lease.objects.locked().filter(run__project=project, run__run_id__in=wanted).select_related("run")
     leases = {lease.run.run_id: lease for lease in locked}
     now = clock.now()
@@ -43,34 +44,43 @@ def renew_all(project: Project, holds: Sequence[Hold], lease_ms: int) -> list[Re
     refused: dict[int, Hold] = {}
     for place, hold in enumerate(holds):
         lease = leases.get(hold.run_id)
-        if lease is not None and hold.run_id not in held and rules.is_held(lease, hold.token, now):
+        if lease is not None and hold.run_id not in held and rules.is_held(lease, hold.token, _never_back(lease, now)):
             held[hold.run_id] = hold
         else:
             refused[place] = hold
     reasons = _explained(leases, refused, held, now)
 
-    expires_at = now + timedelta(milliseconds=lease_ms)
-    renewed = [leases[run_id] for run_id in held]
-    for lease in renewed:
-        lease.heartbeat_at, lease.expires_at = now, expires_at
-        lease.takeover_at = crashes.takeover_at(expires_at, lease.backoff_ms)
-    if renewed:
-        keys = [lease.pk for lease in renewed]
-        Lease.objects.filter(pk__in=keys).update(heartbeat_at=now, expires_at=expires_at, takeover_at=expires_at)
-        mutex.write([lease for lease in renewed if lease.backoff_ms], ["takeover_at"])
-    observing.observed(_observations(leases, held.values(), now))
+    renewed: dict[datetime, list[Lease]] = defaultdict(list)
+    for run_id in held:
+        renewed[_never_back(leases[run_id], now)].append(leases[run_id])
+    # One time for all of them, unless the clock has fallen behind some.
+    for at, of_that_time in renewed.items():
+        _renewed(of_that_time, at, at + timedelta(milliseconds=lease_ms))
+    observing.observed(_observations(leases, held.values()))
     return [reasons.get(place) or leases[hold.run_id] for place, hold in enumerate(holds)]
 
 
-def _observations(
-    leases: dict[str, Lease], holds: Iterable[Hold], now: datetime
-) -> dict[int, tuple[Run, Observation, datetime]]:
+def _never_back(lease: Lease, now: datetime) -> datetime:
+    """The time of a renewal: now, but not before the run's newest event or its last heartbeat."""
+    return max(now, lease.run.head_at, lease.heartbeat_at or now)
+
+
+def _renewed(leases: Sequence[Lease], at: datetime, expires_at: datetime) -> None:
+    for lease in leases:
+        lease.heartbeat_at, lease.expires_at = at, expires_at
+        lease.takeover_at = crashes.takeover_at(expires_at, lease.backoff_ms)
+    keys = [lease.pk for lease in leases]
+    Lease.objects.filter(pk__in=keys).update(heartbeat_at=at, expires_at=expires_at, takeover_at=expires_at)
+    mutex.write([lease for lease in leases if lease.backoff_ms], ["takeover_at"])
+
+
+def _observations(leases: dict[str, Lease], holds: Iterable[Hold]) -> dict[int, tuple[Run, Observation, datetime]]:
     seen = {}
     for hold in holds:
         if isinstance(hold, Beat) and hold.observation is not None:
             lease = leases[hold.run_id]
             lease.run.lease = lease
-            seen[lease.pk] = (lease.run, hold.observation, now)
+            seen[lease.pk] = (lease.run, hold.observation, lease.heartbeat_at or lease.run.head_at)
     return seen
 
 
@@ -92,7 +102,7 @@ def _reason(lease: Lease | None, runs: dict[int, Run], hold: Hold, now: datetime
     if lease is None:
         return errors.RunNotFound(run_id=hold.run_id)
     try:
-        rules.permit(RENEW, runs[lease.pk], lease, now, token=hold.token)
+        rules.permit(RENEW, runs[lease.pk], lease, _never_back(lease, now), token=hold.token)
     except errors.Refusal as refusal:
         return refusal
     raise AssertionError("a lease that is held was not renewed")

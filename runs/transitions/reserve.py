@@ -8,7 +8,7 @@ from runs import clock, errors, journal, rules
 from runs.journal import Actor
 from runs.models import Blob, Event, Lease, Project, Run, WorkflowDefinition
 from runs.states import ActorType
-from runs.transitions import blobs, definitions, mutex
+from runs.transitions import blobs, definitions, mutex, texts
 from runs.transitions.blobs import Content
 from runs.transitions.mutex import transition
 from runs.transitions.reservation import Prepared, Reservation, adopted, lineage, prepared
@@ -67,7 +67,7 @@ def _checked(
     project: Project, batch: Sequence[Reservation], parents: Mapping[str, Run], *, adopt: bool
 ) -> tuple[dict[int, Outcome], dict[int, Prepared]]:
     """By place in the batch: what is refused or adopted already, and what may be made if its slots are free."""
-    ids = {asked.run_id for asked in batch}
+    ids = set(filter(rules.is_run_id, (asked.run_id for asked in batch)))
     standing = {run.run_id: run for run in Run.objects.with_documents().filter(project=project, run_id__in=ids)}
     outcomes: dict[int, Outcome] = {}
     asked_for: dict[int, Prepared] = {}
@@ -94,6 +94,7 @@ def _admissible(asked: Reservation, seen: set[str]) -> bytes:
     if asked.run_id in seen:
         raise errors.DuplicateItem(run_id=asked.run_id)
     seen.add(asked.run_id)
+    texts.check(asked)
     return digest
 
 

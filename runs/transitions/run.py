@@ -117,10 +117,10 @@ def complete_all(project: Project, completions: Sequence[Completion]) -> list[Ou
     runs = mutex.lock(project, [completion.run_id for completion in completions])
     now = clock.now()
 
-    decided = mutex.decide(completions, runs, lambda run, item: _may_complete(run, item, now))
+    outputs: dict[str, blobs.Content] = {}
+    decided = mutex.decide(completions, runs, lambda run, item: _may_complete(run, item, now, outputs))
 
     effects = outbox.pending_of_type(decided.runs, SETTLE_EFFECT)
-    outputs = {item.run_id: blobs.document(item.output) for _, item in decided.allowed}
     stored = blobs.stored(project, outputs.values(), now)
     events = []
     for run, item in decided.allowed:
@@ -184,9 +184,10 @@ def _permit(verb: Verb, run: Run, item: Hold | Completion | Failure, now: dateti
     rules.permit(verb, run, run.lease, mutex.never_back(run, now), token=item.token)
 
 
-def _may_complete(run: Run, item: Completion, now: datetime) -> None:
+def _may_complete(run: Run, item: Completion, now: datetime, outputs: dict[str, blobs.Content]) -> None:
     _permit(COMPLETE, run, item, now)
     rules.nothing_open(run, run.lease)
+    outputs[item.run_id] = blobs.document(item.output)
 
 
 def _entered(run: Run, type: str, payload: dict[str, Any], now: datetime) -> Event:

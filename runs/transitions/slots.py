@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from runs import errors, rules
 from runs.models import Project, Run
 from runs.states import QUEUE_TERMINAL, ExecutionMode
-from runs.transitions import definitions
-from runs.transitions.reservation import Prepared
+from runs.transitions import definitions, mutex
+from runs.transitions.reservation import Prepared, Reservation
 
 
 class Slots:
@@ -35,9 +35,9 @@ class Slots:
         self._agree_on_definition(item)
         rules.unique_mounts(item.mount_paths)
         if asked.parent_run_id in self._restarted:
-            raise errors.ParentAlreadyRestarted(run_id=self._restarted[asked.parent_run_id])
+            raise errors.ParentAlreadyRestarted(run_id=_another(asked, self._restarted[asked.parent_run_id]))
         if rules.takes_session(asked.execution_mode) and asked.origin_session_id in self._sessions:
-            raise errors.SessionBusy(run_id=self._sessions[asked.origin_session_id])
+            raise errors.SessionBusy(run_id=_another(asked, self._sessions[asked.origin_session_id]))
         self._promised.setdefault(item.digest, item)
         if rules.takes_session(asked.execution_mode):
             self._sessions[asked.origin_session_id] = asked.run_id
@@ -50,3 +50,10 @@ class Slots:
         promised = self._promised.get(item.digest, item)
         if (promised.asked.workflow_name, promised.snapshot) != (item.asked.workflow_name, item.snapshot):
             raise errors.DefinitionConflict(definition_digest="sha256:" + item.digest.hex())
+
+
+def _another(asked: Reservation, holder: str) -> str:
+    """The run that has the slot. Where it is the very run that is asked for, a twin was quicker, just now."""
+    if holder == asked.run_id:
+        raise mutex.Overtaken
+    return holder

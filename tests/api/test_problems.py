@@ -31,6 +31,12 @@ def test_nothing_stands_at_other_addresses(client: Caller, method: str, path: st
     assert client.send(method, path).problem == (404, "not_found")
 
 
+@pytest.mark.parametrize("path", ["/api/", "/api/v1", "/api/v2/runs", "/api/v1/", "/api/%0A"])
+def test_nothing_stands_beside_this_version(client: Caller, nobody: Caller, path: str) -> None:
+    assert client.get(path).problem == (404, "not_found")
+    assert nobody.get(path).problem == (401, "unauthenticated")
+
+
 @pytest.mark.parametrize("odd", ["%00", "%ff", "%ed%a0%80", "%c0%af", "a%00b", "a%2Fb", "%2e%2e", "%25", "a%ffb"])
 @pytest.mark.parametrize("path", ["runs/{}", "runs/{}/complete", "runs/run-x/attempts/{}/complete", "{}"])
 def test_odd_bytes_in_an_address_are_an_address_of_nothing(client: Caller, path: str, odd: str) -> None:

@@ -26,6 +26,7 @@ from runs.models import (
     Run,
     WorkflowMessage,
 )
+from runs.models.lease import OWNER_FIELDS
 from runs.states import AttemptStatus, ErrorCode, MessageKind, RunStatus
 from runs.transitions import AttemptStart, Completion, EffectReservation, MessageDraft
 from tests.builders import OPERATOR, START, FrozenClock, Made, RunBuilder, snapshot_of_everything, write, write_lease
@@ -137,7 +138,7 @@ BREACHES: dict[str, Callable[[Made], object]] = {
     "owner: renewed before it was acquired": lambda made: write_lease(made, heartbeat_at=START - timedelta(seconds=1)),
     "owner: a takeover at another time": lambda made: write_lease(made, takeover_at=START),
     "owner: a wish over nobody": lambda made: write_lease(
-        made, wish="pause", wish_due_at=START, **dict.fromkeys(OWNER, None), takeover_at=None
+        made, wish="pause", wish_due_at=START, **dict.fromkeys(OWNER_FIELDS), takeover_at=None
     ),
     "derived: ready too early": lambda made: write_lease(made, ready_at=START - timedelta(days=1)),
     "derived: ready though held back": lambda made: run(made).update(error_code=ErrorCode.RUNNER_NO_PROGRESS),
@@ -150,12 +151,8 @@ BREACHES: dict[str, Callable[[Made], object]] = {
     ).update(ended_at=None),
     "effect: a try that was lost": lambda made: effects(made).update(attempt_count=2),
     "effect: applying without a try": lambda made: EffectAttempt.objects.update(finished_at=START),
-    "effect: pending with an open try": lambda made: (
-        effects(made).update(status="pending"),
-        write_lease(made, open_work=1),
-    ),
+    "effect: pending with an open try": lambda made: effects(made).update(status="pending"),
 }
-OWNER = ("owner_type", "owner_id", "token_hash", "acquired_at", "heartbeat_at", "expires_at")
 
 
 @pytest.mark.parametrize("breach", BREACHES)

@@ -1,4 +1,4 @@
-"""`manage.py up`: the quick start. One server and one demo runner, in the foreground, on the loopback address."""
+"""`manage.py up`: the quick start. One server, one sweeper and one demo runner, in the foreground, on loopback."""
 
 import os
 import socket
@@ -54,6 +54,8 @@ class Command(BaseCommand):
         children.start("server", _server(port), grace_seconds=SERVER_GRACE_SECONDS + 5)
         _wait_until_healthy(children, port)
         self._introduce(port, password, token)
+        manage = str(settings.BASE_DIR / "manage.py")
+        children.start("sweeper", [sys.executable, manage, "sweep"], grace_seconds=SERVER_GRACE_SECONDS)
         python = [sys.executable, "-m"]
         children.start(
             "runner",
