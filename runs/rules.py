@@ -15,15 +15,14 @@ from runs.states import (
     RUN_TERMINAL,
     AttemptStatus,
     ExecutionMode,
-    LeaseNeed,
     LineageKind,
     OwnerType,
     QueueStatus,
     RunStatus,
     Scope,
-    Verb,
     Wish,
 )
+from runs.verbs import LeaseNeed, Verb
 
 MAX_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 GRACE_LIMIT_MS = 600_000

@@ -38,7 +38,7 @@ class AccessTokenAdmin(ReadOnlyAdmin):
     list_display_links = None
     list_select_related = ("project", "user")
     ordering = ("-created_at", "-pk")
-    fields = ("name", "project", "user", "scopes", "created_at", "expires_at", "revoked_at", "last_used_at")
+    fields = readonly_fields = list_display
     actions = ("revoke_tokens",)
 
     def get_queryset(self, request: HttpRequest) -> Any:

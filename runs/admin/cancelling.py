@@ -13,7 +13,8 @@ from runs import errors, rules, transitions
 from runs.admin.widgets import TEXT_AREA
 from runs.journal import Actor
 from runs.models import Run
-from runs.states import CANCEL, ActorType
+from runs.states import ActorType
+from runs.verbs import CANCEL
 
 REASON_LIMIT = 500
 

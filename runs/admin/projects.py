@@ -17,7 +17,7 @@ from runs.models import Project
 class ProjectAdmin(ReadOnlyAdmin):
     list_display = ("runs_of", "created")
     list_display_links = None
-    fields = ("path", "created_at")
+    fields = readonly_fields = list_display
 
     @admin.display(description="project")
     def runs_of(self, project: Project) -> SafeString:

@@ -8,10 +8,11 @@ from django.db.models import Q
 
 from runs import clock, errors, journal, rules
 from runs.models import Blob, Event, NodeAttempt, Project, Run
-from runs.states import ATTEMPT_OPEN, WRITE_ATTEMPT, AttemptStatus
+from runs.states import ATTEMPT_OPEN, AttemptStatus
 from runs.transitions import blobs, crashes, mutex, observing
 from runs.transitions.mutex import Hold, transition
 from runs.transitions.observing import Observation
+from runs.verbs import WRITE_ATTEMPT
 
 LEFT_OPEN = "The runner lost the run before it completed this attempt."
 

@@ -6,9 +6,10 @@ from typing import Any
 from runs import clock, journal, rules
 from runs.journal import Actor
 from runs.models import Project, Run
-from runs.states import CANCEL, CANCEL_HELD, CANCEL_STALE, CANCEL_UNOWNED, ActorType, ErrorCode, Verb
+from runs.states import ActorType, ErrorCode
 from runs.transitions import blobs, ending, mutex
 from runs.transitions.mutex import Hold, Outcome, transition
+from runs.verbs import CANCEL, CANCEL_HELD, CANCEL_STALE, CANCEL_UNOWNED, Verb
 
 MESSAGE = "Workflow run cancelled"
 CONTROL = Actor(ActorType.CONTROL, ending.CONTROL_ID)

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from runs import clock, errors, journal, rules, rules_crashes
 from runs.models import Event, Project, Run
 from runs.models.offered import claimable, still_claimable
-from runs.states import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 from runs.transitions import crashes, lost, mutex, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
+from runs.verbs import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 
 LOOKED_AT = 500  # runs that one claim passes over at most
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from runs import rules, rules_crashes
 from runs.models import Run
-from runs.states import CLAIM_FOR_CONTROL, Verb
+from runs.verbs import CLAIM_FOR_CONTROL, Verb
 
 # What these functions move, to be written by their transition.
 RUN_FIELDS = ("consecutive_errors",)

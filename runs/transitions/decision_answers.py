@@ -10,10 +10,11 @@ from runs.journal import Actor
 from runs.models import DecisionResolution, DecisionSubmission, Event, HumanDecision, Project, Run
 from runs.models.blob import JSON
 from runs.rules_decisions import Person
-from runs.states import ANSWER_DECISION, ActorType, AnswerOutcome
+from runs.states import ActorType, AnswerOutcome
 from runs.transitions import blobs, decisions, mutex, resolving
 from runs.transitions.blobs import Content
 from runs.transitions.mutex import transition
+from runs.verbs import ANSWER_DECISION
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 from runs import canonical, clock, errors, journal, rules, rules_decisions, rules_sessions
 from runs.models import Event, HumanDecision, NodeAttempt, Project, Run
 from runs.rules_decisions import DecisionAsk
-from runs.states import AMEND_DECISION, ASK_DECISION, AnswerOutcome, RunStatus
+from runs.states import AnswerOutcome, RunStatus
 from runs.transitions import blobs, crashes, derived, mutex, resolving, waiting
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import AMEND_DECISION, ASK_DECISION
 
 WAITING = "waiting for a decision"
 _ASKED_FIELDS = ("title", "request", "request_digest", "request_revision", "default_response", "deadline_at")

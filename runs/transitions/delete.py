@@ -2,9 +2,10 @@
 
 from runs import clock, errors, rules
 from runs.models import Effect, Project, Run
-from runs.states import DELETE, EffectStatus
+from runs.states import EffectStatus
 from runs.transitions import mutex
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import DELETE
 
 
 @transition

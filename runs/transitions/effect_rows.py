@@ -8,9 +8,10 @@ from typing import Any
 from runs import clock, errors, journal, rules, rules_effects
 from runs.journal import Actor
 from runs.models import Blob, Effect, EffectAttempt, Event, Project, Run
-from runs.states import EffectOutcome, EffectStatus, Verb
+from runs.states import EffectOutcome, EffectStatus
 from runs.transitions import blobs, crashes, derived, mutex
 from runs.transitions.mutex import Hold
+from runs.verbs import Verb
 
 RUNNER_LOST = "The runner lost the run before it reported what came of this try."
 FIELDS = (

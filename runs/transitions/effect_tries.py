@@ -4,10 +4,11 @@ from typing import Any
 
 from runs import clock, rules, rules_effects
 from runs.models import Effect, EffectAttempt, Project
-from runs.states import WRITE_EFFECT, EffectOutcome, EffectStatus
+from runs.states import EffectOutcome, EffectStatus
 from runs.transitions import effect_rows, effect_settlement, mutex
 from runs.transitions.effect_settlement import Report
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import WRITE_EFFECT
 
 _EVENTS = {
     EffectStatus.APPLIED: "effect.applied",

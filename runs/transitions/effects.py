@@ -7,11 +7,12 @@ from typing import Any
 
 from runs import canonical, clock, errors, journal, rules_effects
 from runs.models import Effect, EffectAttempt, Event, Project, Run
-from runs.states import RESERVE_EFFECT, RUN_SCOPE, WRITE_EFFECT, EffectStatus
+from runs.states import RUN_SCOPE, EffectStatus
 from runs.transitions import blobs, derived, effect_rows, mutex, outbox
 from runs.transitions.blobs import Content
 from runs.transitions.effect_rows import Standing
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import RESERVE_EFFECT, WRITE_EFFECT
 
 
 @dataclass(frozen=True, slots=True)

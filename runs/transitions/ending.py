@@ -9,8 +9,9 @@ from runs import journal
 from runs.journal import Actor
 from runs.models import Blob, Event, Project, Run
 from runs.models.lease import WISH_FIELDS
-from runs.states import AttemptStatus, RunStatus, Verb
+from runs.states import AttemptStatus, RunStatus
 from runs.transitions import dependents, mutex, outbox
+from runs.verbs import Verb
 
 _RUN_FIELDS = (
     "status",

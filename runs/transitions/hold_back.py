@@ -5,16 +5,10 @@ from datetime import datetime
 
 from runs import clock, journal, rules
 from runs.models import Blob, Event, NodeAttempt, Project, Run
-from runs.states import (
-    PARK_AMBIGUOUS_EFFECT,
-    PARK_HELD_BACK,
-    AttemptStatus,
-    ErrorCode,
-    QueueStatus,
-    RunStatus,
-)
+from runs.states import AttemptStatus, ErrorCode, QueueStatus, RunStatus
 from runs.transitions import blobs, crashes, mutex, wishes
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import PARK_AMBIGUOUS_EFFECT, PARK_HELD_BACK
 
 AMBIGUOUS = "effect outcome is ambiguous; explicit recovery is required"
 _RUN_FIELDS = (

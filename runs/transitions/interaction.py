@@ -6,20 +6,10 @@ from django.db.models.functions import Coalesce
 from runs import clock, errors, journal, rules
 from runs.journal import Actor
 from runs.models import ActiveInterval, InteractiveRequest, Project, Run
-from runs.states import (
-    BEGIN_INTERACTION_TIMEOUT,
-    PAUSE_PARKED,
-    REQUEST_RESUME,
-    RESUME_INTERACTION,
-    RUN_NOW,
-    ActorType,
-    QueueStatus,
-    RequestStatus,
-    RunStatus,
-    Verb,
-)
+from runs.states import ActorType, QueueStatus, RequestStatus, RunStatus
 from runs.transitions import crashes, dependents, derived, mutex
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import BEGIN_INTERACTION_TIMEOUT, PAUSE_PARKED, REQUEST_RESUME, RESUME_INTERACTION, RUN_NOW, Verb
 
 CONTROL = Actor(ActorType.CONTROL)
 DEADLINE = "Workflow node model-turn deadline expired"

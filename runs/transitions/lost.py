@@ -6,8 +6,9 @@ from datetime import datetime
 
 from runs import journal
 from runs.models import Event, Project, Run
-from runs.states import FAIL, RUN_TERMINAL, ErrorCode, LostRunner, QueueStatus
+from runs.states import RUN_TERMINAL, ErrorCode, LostRunner, QueueStatus
 from runs.transitions import blobs, crashes, ending, hold_back, mutex, wishes
+from runs.verbs import FAIL
 
 NO_PROGRESS = "Its runners were lost {count} times in a row without any progress."
 LOST = "Its runner was lost, and its definition says not to hand it out again."

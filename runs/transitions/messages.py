@@ -10,10 +10,11 @@ from django.db.models import Max
 from runs import canonical, clock, errors, journal, rules, rules_sessions
 from runs.journal import Actor
 from runs.models import Event, Project, Run, WorkflowMessage
-from runs.states import QUEUE_MESSAGE, MessageKind, MessageStatus
+from runs.states import MessageKind, MessageStatus
 from runs.transitions import blobs, mutex, waiting
 from runs.transitions.blobs import Content
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import QUEUE_MESSAGE
 
 
 @dataclass(frozen=True, slots=True)

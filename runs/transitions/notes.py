@@ -7,9 +7,9 @@ from typing import Any
 from runs import clock, journal, rules
 from runs.journal import Actor
 from runs.models import Event, Project
-from runs.states import RECORD_EVENT
 from runs.transitions import blobs, mutex
 from runs.transitions.mutex import transition
+from runs.verbs import RECORD_EVENT
 
 PAYLOAD_LIMIT = 65_536  # bytes of canonical JSON
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from runs import clock, errors, journal, rules
 from runs.journal import Actor
 from runs.models import Project, Run
-from runs.states import PAUSE, UNPAUSE, QueueStatus
+from runs.states import QueueStatus
 from runs.transitions import lost, mutex, standstill
 from runs.transitions.mutex import Hold, Outcome, transition
+from runs.verbs import PAUSE, UNPAUSE
 
 
 def pause(project: Project, run_id: str, by: Actor, reason: str | None = None) -> Run:

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from runs import clock, errors, rules
 from runs.models import Lease, Project, Run
-from runs.states import RENEW
 from runs.transitions import crashes, mutex, observing
 from runs.transitions.mutex import Hold, transition
 from runs.transitions.observing import Observation
+from runs.verbs import RENEW
 
 Renewal = Lease | errors.Refusal
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from runs import clock, errors, journal, rules, rules_sessions
 from runs.models import InteractiveRequest, NodeAttempt, Project, Run
-from runs.states import RAISE_REQUEST, WITHDRAW_REQUEST, RequestStatus
+from runs.states import RequestStatus
 from runs.transitions import blobs, crashes, dependents, derived, mutex, waiting
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import RAISE_REQUEST, WITHDRAW_REQUEST
 
 WAITING = "waiting for origin-session input"
 WITHDRAWN = "The run withdrew its request."

@@ -7,22 +7,10 @@ from typing import Any
 
 from runs import clock, journal, rules
 from runs.models import Event, Project, Run
-from runs.states import (
-    COMPLETE,
-    FAIL,
-    FAIL_UNOWNED,
-    MARK_RUNNING,
-    PARK,
-    PARK_EFFECT,
-    SETTLE_EFFECT,
-    TIME_OUT,
-    TIME_OUT_UNOWNED,
-    ErrorCode,
-    QueueStatus,
-    Verb,
-)
+from runs.states import PARK_EFFECT, SETTLE_EFFECT, ErrorCode, QueueStatus
 from runs.transitions import blobs, dependents, derived, ending, mutex, outbox, wishes
 from runs.transitions.mutex import Hold, Outcome, transition
+from runs.verbs import COMPLETE, FAIL, FAIL_UNOWNED, MARK_RUNNING, PARK, TIME_OUT, TIME_OUT_UNOWNED, Verb
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import Any
 from runs import clock, errors, journal, rules, rules_sessions
 from runs.journal import Actor
 from runs.models import InteractiveSubmission, Project, Run
-from runs.states import SETTLE_SUBMISSION, SUBMIT, RequestStatus, SubmissionOutcome
+from runs.states import RequestStatus, SubmissionOutcome
 from runs.transitions import blobs, mutex, requests, waiting
 from runs.transitions.mutex import Hold, transition
+from runs.verbs import SETTLE_SUBMISSION, SUBMIT
 
 
 @dataclass(frozen=True, slots=True)

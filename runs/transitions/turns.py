@@ -6,9 +6,10 @@ from typing import Any
 from runs import clock, errors, journal, rules, rules_sessions
 from runs.journal import Actor
 from runs.models import Event, Project, Run, WorkflowTurn
-from runs.states import WRITE_TURN, StopReason
+from runs.states import StopReason
 from runs.transitions import messages, mutex
 from runs.transitions.mutex import transition
+from runs.verbs import WRITE_TURN
 
 
 @transition

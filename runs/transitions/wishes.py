@@ -11,9 +11,10 @@ from runs import clock, errors, journal, rules
 from runs.journal import Actor
 from runs.models import Event, Lease, Project, Run
 from runs.models.lease import WISH_FIELDS
-from runs.states import CANCEL, WISH, WITHDRAW_WISH, ActorType, ErrorCode, Wish
+from runs.states import ActorType, ErrorCode, Wish
 from runs.transitions import blobs, crashes, ending, mutex, standstill
 from runs.transitions.mutex import transition
+from runs.verbs import CANCEL, WISH, WITHDRAW_WISH
 
 CANCELLED = "Workflow run cancelled"
 

@@ -10,7 +10,7 @@ from runs import canonical, transitions
 from runs.admin.pretty import laid_out
 from runs.admin.text import escaped, visible
 from runs.journal import Actor
-from runs.models import NodeAttempt, Project
+from runs.models import AccessToken, NodeAttempt, Project
 from runs.states import ActorType, AttemptStatus
 from runs.transitions import Note
 from tests.builders import Made, RunBuilder
@@ -114,6 +114,16 @@ def test_on_the_confirmation_pages(page: Client, hostile: Made) -> None:
 def test_in_the_lists_of_projects_and_tokens(page: Client, hostile: Made) -> None:
     harmless(page.get("/console/runs/project/").content.decode())
     harmless(page.get(TOKEN_LIST).content.decode())
+
+
+@pytest.mark.parametrize("model", ["project", "accesstoken"])
+def test_on_the_pages_of_a_project_and_a_token(page: Client, hostile: Made, model: str) -> None:
+    key = {"project": hostile.project.pk, "accesstoken": AccessToken.objects.get().pk}[model]
+
+    html = page.get(f"/console/runs/{model}/{key}/change/").content.decode()
+
+    # A browser shows its title without markup, whatever is in it.
+    harmless(re.sub("<title>.*?</title>", "", html, flags=re.DOTALL))
 
 
 def test_every_page_of_the_console_allows_no_inline_script(page: Client, hostile: Made) -> None:

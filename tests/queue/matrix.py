@@ -8,18 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
-from runs import clock, errors, rules, states, transitions
+from runs import clock, errors, rules, transitions, verbs
 from runs.models import ActiveInterval, InteractiveRequest, NodeAttempt
 from runs.models.lease import OWNER_FIELDS
-from runs.states import (
-    POSSIBLE_AXES,
-    AttemptStatus,
-    LeaseNeed,
-    QueueStatus,
-    RunStatus,
-    Verb,
-)
+from runs.states import POSSIBLE_AXES, AttemptStatus, QueueStatus, RunStatus
 from runs.transitions import AttemptStart, Claimant, Completion, EffectReservation, Failure, Note, Observation
+from runs.verbs import LeaseNeed, Verb
 from tests.builders import HOST, LEASE_MS, OPERATOR, Made, RunBuilder, write, write_lease
 
 Axes = tuple[RunStatus, QueueStatus]
@@ -123,97 +117,101 @@ _RECLAIMANT = Claimant(HOST, LEASE_MS, reclaim=True)
 
 
 def _calls() -> Iterator[Call]:
-    yield Call("claim", states.CLAIM, lambda m: transitions.claim(m.project, m.run_id, _CLAIMANT, "a new token"))
+    yield Call("claim", verbs.CLAIM, lambda m: transitions.claim(m.project, m.run_id, _CLAIMANT, "a new token"))
     yield Call(
         "reclaim",
-        states.CLAIM,
+        verbs.CLAIM,
         lambda m: transitions.claim(m.project, m.run_id, _RECLAIMANT, "a new token"),
         reclaims=True,
     )
     yield Call(
         "claim for validation",
-        states.CLAIM_FOR_VALIDATION,
+        verbs.CLAIM_FOR_VALIDATION,
         lambda m: transitions.claim_for_validation(m.project, m.run_id, _CLAIMANT, "a new token"),
     )
     yield Call(
         "claim for control",
-        states.CLAIM_FOR_CONTROL,
+        verbs.CLAIM_FOR_CONTROL,
         lambda m: transitions.claim_for_control(m.project, m.run_id, _CLAIMANT, "a new token"),
     )
-    yield Call("renew", states.RENEW, lambda m: transitions.renew(m.project, m.hold, 2 * LEASE_MS))
-    yield Call("mark running", states.MARK_RUNNING, lambda m: transitions.mark_running(m.project, m.hold))
-    yield Call("park", states.PARK, lambda m: transitions.park(m.project, m.hold))
+    yield Call("renew", verbs.RENEW, lambda m: transitions.renew(m.project, m.hold, 2 * LEASE_MS))
+    yield Call("mark running", verbs.MARK_RUNNING, lambda m: transitions.mark_running(m.project, m.hold))
+    yield Call("park", verbs.PARK, lambda m: transitions.park(m.project, m.hold))
     yield Call(
-        "park: no progress", states.PARK_HELD_BACK, lambda m: transitions.park_no_progress(m.project, m.hold, "why")
+        "park: no progress", verbs.PARK_HELD_BACK, lambda m: transitions.park_no_progress(m.project, m.hold, "why")
     )
     yield Call(
         "park: source changed",
-        states.PARK_HELD_BACK,
+        verbs.PARK_HELD_BACK,
         lambda m: transitions.park_source_changed(m.project, m.hold, "why"),
     )
     yield Call(
         "park: ambiguous effect",
-        states.PARK_AMBIGUOUS_EFFECT,
+        verbs.PARK_AMBIGUOUS_EFFECT,
         lambda m: transitions.park_ambiguous_effect(m.project, m.hold),
     )
     yield Call(
-        "complete", states.COMPLETE, lambda m: transitions.complete(m.project, Completion(m.run_id, m.token, "output"))
+        "complete", verbs.COMPLETE, lambda m: transitions.complete(m.project, Completion(m.run_id, m.token, "output"))
     )
-    yield Call("fail", states.FAIL, lambda m: transitions.fail(m.project, Failure(m.run_id, "code", "why", m.token)))
+    yield Call("fail", verbs.FAIL, lambda m: transitions.fail(m.project, Failure(m.run_id, "code", "why", m.token)))
     yield Call(
         "fail without token",
-        states.FAIL_UNOWNED,
+        verbs.FAIL_UNOWNED,
         lambda m: transitions.fail(m.project, Failure(m.run_id, "code", "why")),
     )
-    yield Call("time out", states.TIME_OUT, lambda m: transitions.time_out(m.project, m.run_id, "why", m.token))
+    yield Call("time out", verbs.TIME_OUT, lambda m: transitions.time_out(m.project, m.run_id, "why", m.token))
     yield Call(
-        "time out without token", states.TIME_OUT_UNOWNED, lambda m: transitions.time_out(m.project, m.run_id, "why")
+        "time out without token", verbs.TIME_OUT_UNOWNED, lambda m: transitions.time_out(m.project, m.run_id, "why")
     )
-    yield Call("cancel as holder", states.CANCEL_HELD, lambda m: transitions.cancel_held(m.project, m.hold))
-    yield Call("cancel unowned", states.CANCEL_UNOWNED, lambda m: transitions.cancel_unowned(m.project, m.run_id))
-    yield Call("cancel stale", states.CANCEL_STALE, lambda m: transitions.cancel_stale(m.project, m.run_id))
-    yield Call("cancel", states.CANCEL, lambda m: transitions.cancel(m.project, m.run_id, OPERATOR))
-    yield Call("pause", states.PAUSE, lambda m: transitions.pause(m.project, m.run_id, OPERATOR))
-    yield Call("unpause", states.UNPAUSE, lambda m: transitions.unpause(m.project, m.run_id, OPERATOR))
-    yield Call("wish a pause", states.WISH, lambda m: transitions.request_pause(m.project, m.run_id, 1_000, OPERATOR))
-    yield Call("wish a cancel", states.WISH, lambda m: transitions.request_cancel(m.project, m.run_id, 1_000, OPERATOR))
-    yield Call("withdraw a wish", states.WITHDRAW_WISH, lambda m: transitions.withdraw_wish(m.project, m.run_id, OPERATOR))
-    yield Call("run now", states.RUN_NOW, lambda m: transitions.run_now(m.project, m.run_id, OPERATOR))
-    yield Call("pause parked", states.PAUSE_PARKED, lambda m: transitions.pause_parked(m.project, m.run_id))
+    yield Call("cancel as holder", verbs.CANCEL_HELD, lambda m: transitions.cancel_held(m.project, m.hold))
+    yield Call("cancel unowned", verbs.CANCEL_UNOWNED, lambda m: transitions.cancel_unowned(m.project, m.run_id))
+    yield Call("cancel stale", verbs.CANCEL_STALE, lambda m: transitions.cancel_stale(m.project, m.run_id))
+    yield Call("cancel", verbs.CANCEL, lambda m: transitions.cancel(m.project, m.run_id, OPERATOR))
+    yield Call("pause", verbs.PAUSE, lambda m: transitions.pause(m.project, m.run_id, OPERATOR))
+    yield Call("unpause", verbs.UNPAUSE, lambda m: transitions.unpause(m.project, m.run_id, OPERATOR))
+    yield Call("wish a pause", verbs.WISH, lambda m: transitions.request_pause(m.project, m.run_id, 1_000, OPERATOR))
+    yield Call("wish a cancel", verbs.WISH, lambda m: transitions.request_cancel(m.project, m.run_id, 1_000, OPERATOR))
+    yield Call(
+        "withdraw a wish", verbs.WITHDRAW_WISH, lambda m: transitions.withdraw_wish(m.project, m.run_id, OPERATOR)
+    )
+    yield Call("run now", verbs.RUN_NOW, lambda m: transitions.run_now(m.project, m.run_id, OPERATOR))
+    yield Call("pause parked", verbs.PAUSE_PARKED, lambda m: transitions.pause_parked(m.project, m.run_id))
     yield Call(
         "resume interaction",
-        states.RESUME_INTERACTION,
+        verbs.RESUME_INTERACTION,
         lambda m: transitions.resume_interaction(m.project, m.run_id),
     )
-    yield Call("request resume", states.REQUEST_RESUME, lambda m: transitions.request_resume(m.project, m.run_id))
+    yield Call("request resume", verbs.REQUEST_RESUME, lambda m: transitions.request_resume(m.project, m.run_id))
     yield Call(
         "interaction timeout",
-        states.BEGIN_INTERACTION_TIMEOUT,
+        verbs.BEGIN_INTERACTION_TIMEOUT,
         lambda m: transitions.begin_interaction_timeout(m.project, m.hold, "session"),
     )
-    yield Call("delete", states.DELETE, lambda m: transitions.delete(m.project, m.hold))
+    yield Call("delete", verbs.DELETE, lambda m: transitions.delete(m.project, m.hold))
     yield Call(
         "record event",
-        states.RECORD_EVENT,
+        verbs.RECORD_EVENT,
         lambda m: transitions.record_event(m.project, Note(m.run_id, "seen", token=m.token), OPERATOR),
     )
     yield Call(
         "start attempt",
-        states.WRITE_ATTEMPT,
+        verbs.WRITE_ATTEMPT,
         lambda m: transitions.start_attempt(m.project, m.hold, AttemptStart("new", "new")),
     )
     yield Call(
-        "progress", states.WRITE_ATTEMPT, lambda m: transitions.progress_attempt(m.project, m.hold, Observation("open", 0.5))
+        "progress",
+        verbs.WRITE_ATTEMPT,
+        lambda m: transitions.progress_attempt(m.project, m.hold, Observation("open", 0.5)),
     )
     yield Call(
-        "complete attempt", states.WRITE_ATTEMPT, lambda m: transitions.complete_attempt(m.project, m.hold, "open")
+        "complete attempt", verbs.WRITE_ATTEMPT, lambda m: transitions.complete_attempt(m.project, m.hold, "open")
     )
     yield Call(
-        "fail attempt", states.WRITE_ATTEMPT, lambda m: transitions.fail_attempt(m.project, m.hold, "open", "why")
+        "fail attempt", verbs.WRITE_ATTEMPT, lambda m: transitions.fail_attempt(m.project, m.hold, "open", "why")
     )
     yield Call(
         "reserve effect",
-        states.RESERVE_EFFECT,
+        verbs.RESERVE_EFFECT,
         lambda m: transitions.reserve_effect(m.project, m.hold, EffectReservation("mail", "key")),
     )
 
@@ -233,11 +231,11 @@ def reasons(call: Call, state: State) -> set[type[errors.Refusal]]:
         found.add(errors.RunPaused if state.paused else errors.RunNotPaused)
     if verb.asked is not None and state.asked != verb.asked:
         found.add(errors.RequestPending if state.asked else errors.NoPendingRequest)
-    if verb is states.COMPLETE and state.asked:
+    if verb is verbs.COMPLETE and state.asked:
         found.add(errors.OpenWork)
-    if verb is states.BEGIN_INTERACTION_TIMEOUT and (state.paused or not state.asked):
+    if verb is verbs.BEGIN_INTERACTION_TIMEOUT and (state.paused or not state.asked):
         found.add(errors.InteractionNotDue)
-    if verb is states.WITHDRAW_WISH:
+    if verb is verbs.WITHDRAW_WISH:
         found.add(errors.NoWish)
     return found | _reasons_of_the_lease(call, state)
 
@@ -259,8 +257,8 @@ def _reasons_of_the_lease(call: Call, state: State) -> set[type[errors.Refusal]]
 def axes_after(call: Call, state: State) -> Axes:
     """Where an allowed verb leads: to the table's ends, or else nowhere; two verbs have a rule of their own."""
     status, queue_status = state.axes
-    if call.verb is states.PAUSE and state.paused:
+    if call.verb is verbs.PAUSE and state.paused:
         return state.axes
-    if call.verb is states.MARK_RUNNING and not (status == RunStatus.WAITING and state.asked):
+    if call.verb is verbs.MARK_RUNNING and not (status == RunStatus.WAITING and state.asked):
         status = RunStatus.RUNNING
     return call.verb.ends_run or status, call.verb.ends_queue or queue_status

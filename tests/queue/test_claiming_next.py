@@ -12,7 +12,17 @@ from runs import errors, rules, transitions
 from runs.models import Lease, Project
 from runs.states import ErrorCode, Priority
 from runs.transitions import BATCH_LIMIT, Claimant
-from tests.builders import HOST, LEASE_MS, START, FrozenClock, Made, RunBuilder, snapshot_of_everything, write, write_lease
+from tests.builders import (
+    HOST,
+    LEASE_MS,
+    START,
+    FrozenClock,
+    Made,
+    RunBuilder,
+    snapshot_of_everything,
+    write,
+    write_lease,
+)
 
 RUNNER = Claimant("host-next", LEASE_MS)
 

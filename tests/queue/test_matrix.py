@@ -5,7 +5,7 @@ from django.db import transaction
 
 from runs import errors
 from runs.models import Run
-from runs.states import DELETE, VERBS, WRITE_EFFECT
+from runs.verbs import DELETE, VERBS, WRITE_EFFECT
 from tests.builders import Made, Picture, RunBuilder, snapshot_of_everything
 from tests.queue.matrix import CALLS, STATES, Call, State, axes_after, reasons, stand
 from tests.queue.test_people_matrix import PEOPLE_VERBS

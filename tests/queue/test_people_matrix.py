@@ -8,7 +8,9 @@ from django.db import transaction
 
 from runs import errors, transitions
 from runs.models import HumanDecision, Project
-from runs.states import (
+from runs.states import QueueStatus, RunStatus, StopReason
+from runs.transitions import MessageDraft, RequestAsk, Submission
+from runs.verbs import (
     AMEND_DECISION,
     ANSWER_DECISION,
     ASK_DECISION,
@@ -19,12 +21,8 @@ from runs.states import (
     VERBS,
     WITHDRAW_REQUEST,
     WRITE_TURN,
-    QueueStatus,
-    RunStatus,
-    StopReason,
     Verb,
 )
-from runs.transitions import MessageDraft, RequestAsk, Submission
 from tests.builders import FrozenClock, Made, RunBuilder, snapshot_of_everything, write
 from tests.queue.people_cast import ANN, SESSION, PeopleBuilder, ask
 
