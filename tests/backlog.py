@@ -3,6 +3,8 @@
 The copies have no events: nothing that looks at journals should meet them.
 """
 
+from typing import Any
+
 from django.db import connection, models
 
 from runs.models import Lease, Run
@@ -34,7 +36,7 @@ def analyze() -> None:
         cursor.execute("ANALYZE")
 
 
-def _insert(model: type[models.Model], own: dict[str, str], params: list[object], select: str) -> None:
+def _insert(model: type[models.Model], own: dict[str, str], params: list[Any], select: str) -> None:
     table = model._meta.db_table
     columns = [field.column for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     values = ", ".join(own.get(column, f"{table}.{column}") for column in columns)

@@ -5,6 +5,7 @@ from typing import Any
 
 from runs import canonical
 from runs.models import (
+    ActiveInterval,
     DecisionResolution,
     Effect,
     Event,
@@ -110,7 +111,7 @@ def _attempt(attempt: NodeAttempt) -> dict[str, Any]:
         "finished_at": ms(attempt.finished_at),
         "intervals": [
             [each.number, each.elapsed_ms, ms(each.started_at), ms(each.observed_at), ms(each.ended_at)]
-            for each in attempt.intervals.order_by("number")
+            for each in ActiveInterval.objects.filter(attempt=attempt).order_by("number")
         ],
     }
 

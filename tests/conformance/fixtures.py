@@ -113,7 +113,7 @@ def _interval(args: Args, *, ended: bool) -> None:
     observed_at = _at(args.get("observed_at"), now)
     ActiveInterval.objects.create(
         attempt=attempt,
-        number=attempt.intervals.count() + 1,
+        number=ActiveInterval.objects.filter(attempt=attempt).count() + 1,
         elapsed_ms=args.get("elapsed_ms", 0),
         started_at=_at(args.get("started_at"), now),
         observed_at=observed_at,
@@ -161,7 +161,7 @@ def create_effect(world: World, args: Args) -> None:
         run=Run.objects.get(run_id=args["run_id"]),
         effect_id=args["effect_id"],
         effect_type=args.get("effect_type", "external.call"),
-        idempotency_key=args.get("idempotency_key", args["effect_id"]),
+        idempotency_key=args.get("idempotency_key") or args["effect_id"],
         owner_scope=args.get("owner_scope", "run"),
         status=status,
         attempt_count=count,

@@ -1,9 +1,8 @@
-"""The console's addresses, as the tests name them, and lists long enough to have pages."""
+"""The console's addresses, as the tests name them."""
 
 from django.urls import reverse
 
-from runs import transitions
-from tests.builders import Made, RunBuilder
+from tests.builders import Made
 
 RUN_LIST = "/console/runs/run/"
 TOKEN_LIST = "/console/runs/accesstoken/"
@@ -20,10 +19,3 @@ def cancel_page(made: Made) -> str:
 
 def document(made: Made, name: str) -> str:
     return reverse("admin:runs_run_document", args=[made.run.pk, name])
-
-
-def queue_many(runs: RunBuilder, number: int) -> None:
-    """So many queued runs, made at one moment."""
-    asked = [runs.reservation() for _ in range(number)]
-    for start in range(0, number, transitions.BATCH_LIMIT):
-        transitions.reserve_all(runs.project, asked[start : start + transitions.BATCH_LIMIT])

@@ -11,6 +11,7 @@ from django.test import Client
 
 from runs import clock, transitions
 from runs.models import AccessToken, Project
+from runs.states import Scope
 from tests.builders import snapshot_of_everything
 from tests.console.addresses import TOKEN_FORM, TOKEN_LIST
 from tests.console.conftest import Browser
@@ -64,6 +65,12 @@ def test_a_token_is_of_a_project_for_its_scopes_and_until_its_end(page: Client, 
     assert (token.project, token.user, token.scopes) == (project, None, "runs:execute runs:read")
     assert token.expires_at is not None
     assert abs(token.expires_at - clock.now() - timedelta(days=30)) < timedelta(minutes=1)
+
+
+def test_every_scope_is_offered(page: Client, project: Project) -> None:
+    html = page.get(TOKEN_FORM).content.decode()
+
+    assert re.findall(r'name="scopes" value="([^"]+)"', html) == list(Scope)
 
 
 def test_a_token_without_an_end_never_expires(page: Client, project: Project) -> None:

@@ -10,8 +10,9 @@ from django.test import Client
 from runs.admin.cancelling import Report
 from runs.models import Event, Project, Run
 from tests.builders import Made, RunBuilder, snapshot_of_everything
-from tests.console.addresses import RUN_LIST, cancel_page, queue_many, run_page
+from tests.console.addresses import RUN_LIST, cancel_page, run_page
 from tests.console.conftest import Browser
+from tests.console.listing import queue_many
 
 
 @pytest.fixture
