@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from runs.errors import Action
+from runs.rules_waiting import WaitCode
 from runs.states import (
     ActorType,
     AggregateKind,
@@ -126,6 +127,20 @@ class Claims(serializers.Serializer[Any]):
 
 class Renewed(serializers.Serializer[Any]):
     lease = Lease()
+
+
+class WaitingFor(serializers.Serializer[Any]):
+    """Why a run waits: a stable code, a sentence for people, and the facts behind it."""
+
+    code = serializers.ChoiceField([*WaitCode])
+    sentence = serializers.CharField()
+    facts = serializers.DictField()
+
+
+class RunShown(Run):
+    """A run with its documents, and why it waits, if nobody works on it."""
+
+    waiting_for = WaitingFor(allow_null=True)
 
 
 class Adopted(serializers.Serializer[Any]):

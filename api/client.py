@@ -10,7 +10,7 @@ from api import answers, examples, filters, paging, requests, shapes
 from api.endpoint import Endpoint
 from api.errors import InvalidRequest
 from api.schema import described
-from runs import models, reading, transitions
+from runs import models, reading, transitions, waiting
 from runs.states import Scope
 from runs.transitions import Hold, Reservation
 
@@ -22,6 +22,10 @@ CANCEL = requests.CancelRequest()
 def reservation(asked: Mapping[str, Any], **more: str) -> Reservation:
     """What a validated body asks for."""
     return Reservation(**{**asked, **more, "priority": requests.PRIORITIES[asked["priority"]]})
+
+
+def _shown(run: models.Run) -> shapes.Answer:
+    return shapes.detail(run) | {"waiting_for": shapes.waiting_for(waiting.waiting_reason(run))}
 
 
 class Runs(Endpoint):
@@ -51,10 +55,10 @@ class Runs(Endpoint):
 class Run(Endpoint):
     scopes: ClassVar[Mapping[str, Scope | None]] = {"GET": Scope.RUNS_READ, "PUT": Scope.RUNS_WRITE}
 
-    @described("clients", "get_run", gives=answers.Run)
+    @described("clients", "get_run", gives=answers.RunShown)
     def get(self, request: Request, run_id: str) -> Response:
         """One run with its documents."""
-        return Response(shapes.detail(reading.run(self.project, run_id)))
+        return Response(_shown(reading.run(self.project, run_id)))
 
     @described(
         "clients",
@@ -81,12 +85,12 @@ class SessionReservation(Endpoint):
     scopes: ClassVar[Mapping[str, Scope | None]] = {"GET": Scope.RUNS_READ}
     parameters = ("session",)
 
-    @described("clients", "session_reservation", gives=answers.Run)
+    @described("clients", "session_reservation", gives=answers.RunShown)
     def get(self, request: Request) -> Response:
         """The newest interactive run of a session that is not over."""
         if "session" not in self.query:
             raise InvalidRequest({"session": ["This is required."]})
-        return Response(shapes.detail(reading.session_reservation(self.project, self.query["session"])))
+        return Response(_shown(reading.session_reservation(self.project, self.query["session"])))
 
 
 class Cancel(Endpoint):

@@ -75,6 +75,7 @@ class Claims(Endpoint):
         """Claim up to as many runs as there are tokens. The same tokens again bring the same live claims again."""
         asked = self.asked(CLAIM_NEXT)
         transitions.own(self.token, asked["owner_id"])
+        transitions.note_demand(self.project, asked["workflows"])
         at = clock.now()
         standing = reading.held_with(self.project, asked["owner_id"], asked["tokens"], at)
         fresh = self._claimed(asked, [token for token in asked["tokens"] if token not in standing])

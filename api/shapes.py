@@ -11,6 +11,7 @@ import orjson
 
 from runs import canonical, sources
 from runs.models import Blob, Event, LateResult, Lease, NodeAttempt, Run
+from runs.rules_waiting import Reason
 from runs.states import Priority
 
 Answer: TypeAlias = dict[str, Any]
@@ -61,6 +62,14 @@ def detail(run: Run) -> Answer:
         "launch_options": document(run.launch_options),
         "output": document(run.output),
     }
+
+
+def waiting_for(reason: Reason | None) -> Answer | None:
+    """Why a run waits."""
+    if reason is None:
+        return None
+    facts = {name: time(fact) if isinstance(fact, datetime) else fact for name, fact in reason.facts.items()}
+    return {"code": reason.code, "sentence": reason.sentence, "facts": facts}
 
 
 def claimed(run: Run, lease: Lease, at: datetime | None = None) -> Answer:

@@ -1,1 +1,1 @@
-"""Measurements on both databases, as ratios within one run. `make bench` runs them all; nothing here is a test."""
+"""Benchmarks of the hot paths, on both databases. `make bench` runs them; nothing is written into the project."""

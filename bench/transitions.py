@@ -1,49 +1,73 @@
-"""Whole cycles a second (reserve, claim, mark running, complete), one at a time and in batches of a hundred."""
+"""How many transitions a second one process makes: run by run, and a hundred at a time."""
 
-import secrets
+from collections.abc import Callable
 from time import perf_counter
 
-from bench.database import ready
+from runs import transitions
+from runs.models import Project
+from runs.transitions import Claimant, Completion
+from tests.builders import LEASE_MS, Made, RunBuilder
 
-SINGLE, BATCHES, BATCH = 200, 20, 100
+RUNS = 1_000
+CLAIMANT = Claimant("host-bench", LEASE_MS)
+
+# A step of the cycle: what is done with one batch of runs.
+Step = Callable[[RunBuilder, list[Made]], object]
+
+
+def reserve(make: RunBuilder, batch: list[Made]) -> object:
+    asked = [make.reservation(run_id=made.run_id, input={"run": made.run_id}) for made in batch]
+    return transitions.reserve_all(make.project, asked)
+
+
+def claim_next(make: RunBuilder, batch: list[Made]) -> object:
+    return transitions.claim_next(make.project, CLAIMANT, [made.token for made in batch], workflows=["inventory"])
+
+
+def mark_running(make: RunBuilder, batch: list[Made]) -> object:
+    return transitions.mark_running_all(make.project, [made.hold for made in batch])
+
+
+def renew(make: RunBuilder, batch: list[Made]) -> object:
+    return transitions.renew_all(make.project, [made.hold for made in batch], LEASE_MS)
+
+
+def complete(make: RunBuilder, batch: list[Made]) -> object:
+    completions = [Completion(made.run_id, made.token, {"output": made.run_id}) for made in batch]
+    return transitions.complete_all(make.project, completions)
+
+
+CYCLE: dict[str, Step] = {
+    "reserve": reserve,
+    "claim next": claim_next,
+    "mark running": mark_running,
+    "renew": renew,
+    "complete": complete,
+}
 
 
 def main() -> None:
-    """Measure, print, and leave."""
-    ready()
-    from runs import transitions
-    from runs.transitions import Claimant, Completion, Hold
-    from tests.builders import RunBuilder
-
-    project, _ = transitions.make_project("bench")
-    make = RunBuilder(project)
-    claimant = Claimant("host-bench", 60_000)
-
-    def cycles(size: int) -> None:
-        tokens = [secrets.token_urlsafe(32) for _ in range(size)]
-        transitions.reserve_all(project, [make.reservation() for _ in range(size)])
-        runs = transitions.claim_next(project, claimant, tokens)
-        holds = [Hold(run.run_id, token) for run, token in zip(runs, tokens, strict=True)]
-        transitions.mark_running_all(project, holds)
-        transitions.renew_all(project, holds, 60_000)
-        transitions.complete_all(
-            project,
-            [Completion(run.run_id, hold.token or "", {"ok": True}) for run, hold in zip(runs, holds, strict=True)],
-        )
-
-    rates = {}
-    for name, times, size in (("one at a time", SINGLE, 1), (f"{BATCH} at a time", BATCHES, BATCH)):
-        begun = perf_counter()
-        for _ in range(times):
-            cycles(size)
-        rates[name] = times * size / (perf_counter() - begun)
-
-    print(f"{'cycles':<20}{'a second':>10}")
-    for name, rate in rates.items():
-        print(f"{name:<20}{rate:>10.0f}")
-    one, many = rates.values()
-    print(f"{'ratio':<20}{many / one:>10.1f}")
+    """The whole cycle for many runs, one at a time and in batches."""
+    make = RunBuilder(Project.objects.create(path="bench"))
+    make.completed()
+    sizes = (1, 100)
+    spent = {size: cycle(make, size) for size in sizes}
+    print(f"{'transitions a second':<22}" + "".join(f"{f'batch of {size}':>14}" for size in sizes))
+    for name in CYCLE:
+        print(f"{name:<22}" + "".join(f"{RUNS / spent[size][name]:>14,.0f}" for size in sizes))
+    whole = [RUNS * len(CYCLE) / sum(spent[size].values()) for size in sizes]
+    print(f"{'the whole cycle':<22}" + "".join(f"{rate:>14,.0f}" for rate in whole))
 
 
-if __name__ == "__main__":
-    main()
+def cycle(make: RunBuilder, size: int) -> dict[str, float]:
+    """Seconds spent on each step, for all runs."""
+    spent = dict.fromkeys(CYCLE, 0.0)
+    for start in range(0, RUNS, size):
+        # In the order of their ids, in which the runs of a batch are claimed.
+        ids = [f"size-{size}-{number:05}" for number in range(start, start + size)]
+        batch = [Made(make.project, run_id, f"token of {run_id}") for run_id in ids]
+        for name, step in CYCLE.items():
+            begun = perf_counter()
+            step(make, batch)
+            spent[name] += perf_counter() - begun
+    return spent

@@ -38,7 +38,7 @@ def analyze() -> None:
 
 def _insert(model: type[models.Model], own: dict[str, str], params: list[Any], select: str) -> None:
     table = model._meta.db_table
-    columns = [field.column for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
+    columns = [str(field.column) for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     values = ", ".join(own.get(column, f"{table}.{column}") for column in columns)
     with connection.cursor() as cursor:
-        cursor.execute(f'INSERT INTO {table} ({", ".join(columns)}) {select.format(values=values)}', params)
+        cursor.execute(f"INSERT INTO {table} ({', '.join(columns)}) {select.format(values=values)}", params)

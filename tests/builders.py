@@ -236,7 +236,7 @@ def derive(run: Run) -> None:
 
 def digest_of(name: str) -> str:
     """A definition digest that belongs to this name."""
-    return "sha256:" + hashlib.sha256(name.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
 
 
 Picture = dict[str, list[tuple[Any, ...]]]

@@ -1,4 +1,4 @@
-"""What must be true of the queue's rows after every transition; to be asserted at the end of a test that moves state."""
+"""What must be true of the queue's rows after every transition, for the end of each test that moves state."""
 
 from django.db import connection
 

@@ -71,10 +71,10 @@ class Call:
 # A run that is over has neither an owner nor anything open.
 STATES = [
     *(
-        State(axes, *rest)
-        for axes, *rest in product(OPEN_AXES, Holder, (False, True), (False, True))
+        State(axes, holder, paused, asked)
+        for axes, holder, paused, asked in product(OPEN_AXES, Holder, (False, True), (False, True))
         # A pause takes a run off the queue.
-        if not (rest[1] and axes[1] is QueueStatus.QUEUED)
+        if not (paused and axes[1] is QueueStatus.QUEUED)
     ),
     *(State(axes) for axes in ENDS),
 ]

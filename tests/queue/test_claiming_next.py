@@ -255,7 +255,11 @@ def test_what_others_took_between_the_look_and_the_lock_costs_no_turn(project: P
     taken = [make.queued() for _ in range(12)]
     make.queued(run_id="behind-them")
 
-    with just_before_locking(lambda: [write_lease(made, **OWNED) for made in taken]):
+    def others_take_them() -> None:
+        for made in taken:
+            write_lease(made, **OWNED)
+
+    with just_before_locking(others_take_them):
         got = claimed(project, 1)
 
     assert got == ["behind-them"]

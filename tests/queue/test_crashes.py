@@ -54,19 +54,20 @@ def crashes_before(number: int, act: Act) -> bool:
 @contextmanager
 def a_commit_that_fails(*, lands: bool) -> Iterator[None]:
     """The next commit breaks the connection, before the database has heard of it or after."""
-    really = connection._commit
+    wrapper: Any = connection
+    really = wrapper._commit
 
     def commit() -> None:
-        connection._commit = really
+        wrapper._commit = really
         if lands:
             really()
         raise OperationalError("the connection broke during commit")
 
-    connection._commit = commit
+    wrapper._commit = commit
     try:
         yield
     finally:
-        connection._commit = really
+        wrapper._commit = really
 
 
 def _reserve(make: RunBuilder) -> Act:

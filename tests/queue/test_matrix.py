@@ -1,4 +1,4 @@
-"""Every verb in every state: allowed, it ends where the table says; refused, it tells why and changes nothing at all."""
+"""Every verb in every state: allowed, it ends where the table says; refused, it tells why and changes nothing."""
 
 import pytest
 from django.db import transaction

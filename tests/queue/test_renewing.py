@@ -127,13 +127,15 @@ def test_a_cancelled_runs_holder_is_told_to_stop(project: Project, make: RunBuil
 def test_a_batch_has_an_outcome_for_each_in_the_order_asked(
     project: Project, make: RunBuilder, clock: FrozenClock
 ) -> None:
-    lost, held, done = make.running(lease_ms=5), make.running(), make.completed()
+    lost, held, other, done = make.running(lease_ms=5), make.running(), make.running(), make.completed()
     clock.advance(5)
-    holds = [held.hold, Hold("nobody", "x"), lost.hold, done.hold, Hold("a\0b", "x"), Hold(held.run_id, "wrong")]
+    nobody, odd, wrong = Hold("nobody", "x"), Hold("a\0b", "\ud800"), Hold(other.run_id, "wrong")
+    holds = [held.hold, nobody, lost.hold, done.hold, odd, wrong, held.hold]
 
     renewals = transitions.renew_all(project, holds, LEASE_MS)
 
-    assert told(renewals) == ["renewed", "not_found", "lease_lost", "run_finished", "not_found", "lease_lost"]
+    refused = ["not_found", "lease_lost", "run_finished", "not_found", "lease_lost", "duplicate_item"]
+    assert told(renewals) == ["renewed", *refused]
     assert held.lease.heartbeat_at == clock.at
     assert lost.lease.heartbeat_at == START
 

@@ -102,7 +102,8 @@ def test_batches_that_want_each_others_sessions_are_sorted_out(project: Project,
         for number in range(3):
             sessions = [f"{number} left", f"{number} right"]
             one, other = (
-                [make.reservation(origin_session_id=session) for session in order] for order in (sessions, sessions[::-1])
+                [make.reservation(origin_session_id=session) for session in order]
+                for order in (sessions, sessions[::-1])
             )
 
             outcomes = crowd.at_once(

@@ -41,9 +41,7 @@ def test_of_two_takeovers_of_an_expired_run_one_gets_it(make: RunBuilder, clock:
 
 
 @pytest.mark.postgres
-def test_the_claim_that_waited_for_the_other_is_told_that_somebody_holds_the_run(
-    make: RunBuilder, rounds: int
-) -> None:
+def test_the_claim_that_waited_for_the_other_is_told_that_somebody_holds_the_run(make: RunBuilder, rounds: int) -> None:
     runs = make.many(rounds)
 
     with Crowd(1) as crowd:
@@ -74,9 +72,7 @@ def test_eight_runners_share_two_hundred_runs_without_a_quarrel(project: Project
 
 
 @pytest.mark.postgres
-def test_a_claim_looks_past_the_runs_that_others_are_taking_at_this_moment(
-    project: Project, make: RunBuilder
-) -> None:
+def test_a_claim_looks_past_the_runs_that_others_are_taking_at_this_moment(project: Project, make: RunBuilder) -> None:
     taken = make.many(40)
     make.queued(run_id="zzz-behind-them")
 

@@ -107,9 +107,7 @@ def test_an_effect_reserved_against_a_completion_is_open_on_no_completed_run(mak
 
 
 @pytest.mark.postgres
-def test_the_completion_that_waited_for_an_effect_is_refused_over_it(
-    make: RunBuilder, rounds: int
-) -> None:
+def test_the_completion_that_waited_for_an_effect_is_refused_over_it(make: RunBuilder, rounds: int) -> None:
     runs = make.many_running(rounds)
 
     with Crowd(1) as crowd:
