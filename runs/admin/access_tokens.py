@@ -6,7 +6,6 @@ from typing import Any, Final
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
 from django.db.models import Case, CharField, Q, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -19,8 +18,6 @@ from runs.admin.text import NOTHING, counted, identifier, visible
 from runs.admin.theme import ReadOnlyAdmin, ticked
 from runs.admin.token_form import PERSONAL, TokenForm
 from runs.models import AccessToken
-
-NAME_TAKEN: Final = "This project has a token of this name."
 
 
 @admin.register(AccessToken)
@@ -122,10 +119,10 @@ class AccessTokenAdmin(ReadOnlyAdmin):
                 user=request.user if asked["kind"] == PERSONAL else None,
                 expires_at=clock.now() + timedelta(days=int(days)) if days else None,
             )
+        except errors.TokenNameTaken as refusal:
+            form.add_error("name", refusal.detail)
         except errors.Refusal as refusal:
             form.add_error(None, refusal.detail)
-        except IntegrityError:
-            form.add_error("name", NAME_TAKEN)
         return None
 
     @admin.action(permissions=["revoke"], description="Revoke")

@@ -17,6 +17,7 @@ from runs.admin.run_history import attempts, events
 from runs.admin.text import identifier, visible
 from runs.models import Run
 from runs.states import Priority
+from runs.waiting import waiting_reasons
 
 # What `facts` reads of other rows.
 IDENTITY: Final = ("project", "workflow", "definition", "lease", "parent", "root")
@@ -38,6 +39,7 @@ def context_of(run: Run, before: int | None) -> dict[str, Any]:
     """All that the template needs; events before that sequence number, where there is one."""
     now = clock.now()
     refused = refusal(run, now)
+    waits = waiting_reasons([run], now).get(run.pk)
     read = excerpts([blob_of(run, name) for name in DOCUMENTS])
 
     def stored(name: str, title: str) -> Stored | None:
@@ -54,6 +56,7 @@ def context_of(run: Run, before: int | None) -> dict[str, Any]:
         "run": run,
         "run_id": visible(run.run_id),
         "workflow": visible(run.workflow.name),
+        "waits": waits and visible(waits.sentence),
         "label": labels.label(run.display_status),
         "cancel_refused": refused.detail if refused else None,
         "error_code": run.error_code and visible(run.error_code),

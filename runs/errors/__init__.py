@@ -20,6 +20,7 @@ from runs.errors.calls import (
     InvalidDocument,
     OwnerTaken,
     ReceiptConflict,
+    TokenNameTaken,
     TooMany,
 )
 from runs.errors.effects import (
@@ -199,6 +200,7 @@ __all__ = [
     "SubmissionNotFound",
     "SubmissionSettled",
     "SubmissionValidating",
+    "TokenNameTaken",
     "TooMany",
     "TooManyEffects",
     "TurnConflict",

@@ -27,6 +27,13 @@ class BatchTooLarge(Invalid):
     code = "batch_too_large"
 
 
+class TokenNameTaken(Conflict):
+    """An access token of this name exists in the project."""
+
+    code = "token_name_taken"
+    action = Action.MEND
+
+
 class OwnerTaken(Conflict):
     """This owner id belongs to another access token."""
 

@@ -52,7 +52,8 @@ class RunQuerySet(models.QuerySet["Run"]):
 class Run(models.Model):
     """`queue_` times belong to the scheduling axis, `updated_at` and `finished_at` to the execution axis."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    # Every index below begins with it.
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs", db_index=False)
     run_id = models.CharField(max_length=200)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="runs")
     definition = models.ForeignKey(WorkflowDefinition, on_delete=models.PROTECT, related_name="runs")
@@ -133,6 +134,9 @@ class Run(models.Model):
             models.Index(F("project"), F("status"), F("created_at").desc(), F("id").desc(), name="run_by_status"),
             models.Index(
                 F("project"), F("queue_status"), F("created_at").desc(), F("id").desc(), name="run_by_queue_status"
+            ),
+            models.Index(
+                F("project"), F("created_at").desc(), F("id").desc(), condition=Q(paused=True), name="run_paused"
             ),
             models.Index(F("project"), F("origin_session_id"), F("created_at").desc(), name="run_by_session"),
             models.Index(

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from runs import clock, errors, rules
 from runs.models import AccessToken, Owner, Project
+from runs.states import Scope
 from runs.transitions.mutex import transition
 
 PREFIX = "wq_"
@@ -26,6 +27,10 @@ def issue_access_token(
     project: Project, name: str, scopes: Sequence[str], *, user: Any = None, expires_at: datetime | None = None
 ) -> tuple[AccessToken, str]:
     """A new access token and its secret, which is stored nowhere: only its SHA-256 is."""
+    if user is None and Scope.DECISIONS_ANSWER in scopes:
+        raise errors.Invalid("Only a person's token answers decisions.")
+    if AccessToken.objects.filter(project=project, name=name).exists():
+        raise errors.TokenNameTaken(name=name)
     secret = PREFIX + secrets.token_urlsafe(32)
     token = AccessToken.objects.create(
         project=project,

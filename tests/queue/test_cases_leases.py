@@ -72,18 +72,18 @@ def test_the_time_zone_in_which_times_are_shown_does_not_matter(
 
 
 @contextmanager
-def role_in(zone: str) -> Iterator[None]:
-    """Every session of the database's role begins in this time zone."""
-    _alter_role(f"SET timezone = '{zone}'")
+def database_in(zone: str) -> Iterator[None]:
+    """Every session of the database begins in this time zone."""
+    _alter_database(f"SET timezone = '{zone}'")
     try:
         yield
     finally:
-        _alter_role("RESET timezone")
+        _alter_database("RESET timezone")
 
 
-def _alter_role(change: str) -> None:
+def _alter_database(change: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(f"ALTER ROLE CURRENT_USER {change}")
+        cursor.execute(f"ALTER DATABASE {connection.ops.quote_name(connection.settings_dict['NAME'])} {change}")
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]  # of the PostgreSQL backend
 
@@ -91,8 +91,8 @@ def _alter_role(change: str) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
-def test_the_time_zone_of_the_databases_role_does_not_matter(make: RunBuilder, clock: FrozenClock, zone: str) -> None:
-    with role_in(zone):
+def test_the_time_zone_of_the_database_does_not_matter(make: RunBuilder, clock: FrozenClock, zone: str) -> None:
+    with database_in(zone):
         assert_judged_as_under_utc(make, clock)
 
 

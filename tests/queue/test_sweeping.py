@@ -1,15 +1,18 @@
 """The sweep: it writes down what time has brought about, and nothing is judged otherwise for it."""
 
+import os
+import signal
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 
 import pytest
-from django.core.management import call_command
-from django.db import connection, transaction
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from runs import canonical, errors, rules_crashes, transitions
-from runs.models import AccessToken, DecisionResolution, Project, Receipt
+from runs.models import AccessToken, DecisionResolution, Lease, Project, Receipt
 from runs.rules_crashes import CRASH_LIMIT
 from runs.states import ErrorCode, Scope
 from runs.transitions import Answer, Claimant, Completion, Failure, Hold, Note, Swept
@@ -358,6 +361,63 @@ def test_the_command_sweeps_once_and_says_what_it_did(
 
     assert capsys.readouterr().out.startswith("Released 1 expired leases")
     assert made.lease.owner_id is None
+
+
+def stopped_by_its(number: int, sweep: Callable[[int], Swept]) -> Callable[[int], Swept]:
+    """A sweep that asks its process to stop while it is under way, at the call of that number."""
+    left = count(number, -1)
+
+    def run(limit: int) -> Swept:
+        if next(left) <= 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return sweep(limit)
+
+    return run
+
+
+def test_the_command_sweeps_until_it_is_asked_to_stop_and_finishes_what_is_under_way(
+    make: RunBuilder, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make.running()
+    clock.advance(LEASE_MS)
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(transitions, "sweep", stopped_by_its(1, transitions.sweep))
+
+    call_command("sweep", "--every", "60")
+
+    assert made.lease.owner_id is None
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_the_command_goes_on_at_once_while_it_is_behind(
+    project: Project, make: RunBuilder, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.many_running(7)
+    clock.advance(LEASE_MS)
+    monkeypatch.setattr(transitions, "sweep", stopped_by_its(4, transitions.sweep))
+
+    call_command("sweep", "--every", "60", "--limit", "2")
+
+    assert Lease.objects.unowned().count() == 7
+
+
+def test_the_command_outlives_a_database_that_is_away(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(limit: int) -> Swept:
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(transitions, "sweep", stopped_by_its(1, away))
+
+    call_command("sweep")
+
+    assert "will be tried again" in caplog.text
+
+
+@pytest.mark.parametrize("options", [["--every", "0"], ["--limit", "0"]])
+def test_the_command_refuses_numbers_that_make_no_sense(db: None, options: list[str]) -> None:
+    with pytest.raises(CommandError):
+        call_command("sweep", *options)
 
 
 def test_reclaiming_is_over_once_the_lease_is(project: Project, make: RunBuilder, clock: FrozenClock) -> None:

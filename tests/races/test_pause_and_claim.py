@@ -11,7 +11,8 @@ from runs.transitions import Claimant, Completion, Hold, Swept
 from tests.builders import LEASE_MS, OPERATOR, FrozenClock, Made, RunBuilder
 from tests.races.meeting import Act, Crowd, codes
 
-pytestmark = pytest.mark.postgres
+# A thousand rounds take minutes on a busy machine.
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(900)]
 
 
 def claim_next(project: Project, token: str) -> Act:
