@@ -39,7 +39,8 @@ _STATUS_BY_KIND: Final[Mapping[type[Refusal], int]] = {
     refusals.Conflict: 409,
     refusals.Busy: 503,
 }
-_OURS: Final = frozenset({refusals.__name__, errors.__name__})
+# Where refusals are declared; those of tests and tools are nobody's business.
+_OURS: Final = (refusals.__name__, errors.__name__)
 _SUBJECTS: Final = frozenset({"attempt", "decision", "effect", "message", "request", "submission", "turn"})
 _DOCUMENT_FAULTS: Final[Mapping[canonical.Code, str]] = {
     "invalid_json": "The body, or a document in it, is not JSON.",
@@ -96,7 +97,7 @@ def catalogue() -> dict[str, tuple[int, Action, str]]:
     todo: list[type[Refusal]] = [refusals.Invalid, refusals.Forbidden, refusals.NotFound]
     todo += [kind for kind in Refusal.__subclasses__() if kind not in todo]
     for kind in todo:
-        todo += [inner for inner in kind.__subclasses__() if inner.__module__ in _OURS]
+        todo += [inner for inner in kind.__subclasses__() if inner.__module__.startswith(_OURS)]
         if kind not in (refusals.Conflict, refusals.InvalidDocument, refusals.Forbidden):
             found.setdefault(kind.code, (_status(kind, kind.code), kind.action, cleandoc(kind.__doc__ or "")))
     for code, sentence in _DOCUMENT_FAULTS.items():

@@ -1,4 +1,4 @@
-"""`python -m bench [name ...]`: run these benchmarks (all, where none is named) on SQLite and on a private PostgreSQL."""
+"""`python -m bench [name ...]`: run these benchmarks, or all, on SQLite and on a private PostgreSQL."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ CHILD = "WORKFLOWQ_BENCH_CHILD"
 
 @contextmanager
 def databases() -> Iterator[dict[str, str]]:
-    """By name the addresses of two empty databases that end with the block. PostgreSQL does not wait for its disk."""
+    """By name the addresses of an empty database of each kind, for the block. PostgreSQL does not wait for its disk."""
     with tempfile.TemporaryDirectory(prefix="wq-bench-") as folder, PrivatePostgres(durable=False) as postgres:
         yield {"SQLite": f"sqlite:///{Path(folder) / 'bench.sqlite3'}", "PostgreSQL": postgres.url}
 
@@ -38,7 +38,7 @@ def run_all(names: Sequence[str]) -> int:
                     **os.environ,
                     CHILD: name,
                     "DATABASE_URL": address,
-                    "DJANGO_SETTINGS_MODULE": "workflowq.settings",
+                    "DJANGO_SETTINGS_MODULE": "bench.settings",
                     "WORKFLOWQ_SECRET_KEY": "a key for benchmarks alone, which guards nothing at all",
                 }
                 status |= subprocess.run([sys.executable, "-m", "bench"], env=environment).returncode
@@ -49,9 +49,14 @@ def run_child(name: str) -> None:
     """One benchmark on the database of the environment."""
     import django
     from django.core.management import call_command
+    from django.db import connection, connections
 
     django.setup()
-    call_command("migrate", verbosity=0)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f'CREATE DATABASE "{connections["full"].settings_dict["NAME"]}"')
+    for alias in connections:
+        call_command("migrate", database=alias, verbosity=0)
     import_module(f"bench.{name}").main()
 
 

@@ -28,7 +28,7 @@ class BatchTooLarge(Invalid):
 
 
 class TokenNameTaken(Conflict):
-    """An access token of this name exists in the project."""
+    """This project has a token of this name."""
 
     code = "token_name_taken"
     action = Action.MEND

@@ -27,6 +27,7 @@ def issue_access_token(
     project: Project, name: str, scopes: Sequence[str], *, user: Any = None, expires_at: datetime | None = None
 ) -> tuple[AccessToken, str]:
     """A new access token and its secret, which is stored nowhere: only its SHA-256 is."""
+    granted = rules.scopes(list(scopes))
     if user is None and Scope.DECISIONS_ANSWER in scopes:
         raise errors.Invalid("Only a person's token answers decisions.")
     if AccessToken.objects.filter(project=project, name=name).exists():
@@ -36,7 +37,7 @@ def issue_access_token(
         project=project,
         user=user,
         name=name,
-        scopes=rules.scopes(list(scopes)),
+        scopes=granted,
         secret_hash=rules.token_hash(secret),
         created_at=clock.now(),
         expires_at=expires_at,

@@ -31,6 +31,8 @@ from tests.queue.people_cast import PeopleBuilder, within
 
 swept_or_not = pytest.mark.parametrize("sweep", [transitions.sweep, lambda: None], ids=["swept", "not swept"])
 Sweep = Callable[[], object]
+# The command lets go of its connection between two sweeps.
+on_real_commits = pytest.mark.django_db(transaction=True)
 
 
 def test_an_expired_lease_is_released(make: RunBuilder, clock: FrozenClock) -> None:
@@ -375,6 +377,7 @@ def stopped_by_its(number: int, sweep: Callable[[int], Swept]) -> Callable[[int]
     return run
 
 
+@on_real_commits
 def test_the_command_sweeps_until_it_is_asked_to_stop_and_finishes_what_is_under_way(
     make: RunBuilder, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,6 +392,7 @@ def test_the_command_sweeps_until_it_is_asked_to_stop_and_finishes_what_is_under
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+@on_real_commits
 def test_the_command_goes_on_at_once_while_it_is_behind(
     project: Project, make: RunBuilder, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,6 +405,7 @@ def test_the_command_goes_on_at_once_while_it_is_behind(
     assert Lease.objects.unowned().count() == 7
 
 
+@on_real_commits
 def test_the_command_outlives_a_database_that_is_away(
     db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
