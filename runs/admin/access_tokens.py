@@ -1,7 +1,7 @@
 """Access tokens: listed, issued with their secret shown once, revoked. Never edited or deleted."""
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
