@@ -27,6 +27,7 @@ from runs.verbs import LeaseNeed, Verb
 MAX_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 GRACE_LIMIT_MS = 600_000
 DETAIL_LIMIT = 8_192  # Unicode code points
+RESERVED_EVENTS = frozenset({"run", "lease", "attempt", "effect", "request", "decision", "message", "turn"})
 RESERVED_OWNERS = frozenset({"system", "workflow-control"})
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
@@ -249,6 +250,13 @@ def scopes(names: list[str]) -> str:
     if {Scope.RUNS_EXECUTE, Scope.DECISIONS_ANSWER} <= set(names):
         raise errors.Invalid("No token both executes runs and answers decisions.")
     return " ".join(sorted(set(names)))
+
+
+def note_type(value: str) -> str:
+    """`value`, if a caller may use it as the type of an event of its own."""
+    if value.partition(".")[0] in RESERVED_EVENTS and "." in value:
+        raise errors.Invalid("Event types that begin like the queue's own are reserved.", type=value)
+    return value
 
 
 def owner(owner_id: str) -> str:

@@ -29,6 +29,7 @@ def record_event(project: Project, note: Note, by: Actor) -> Event:
     """Record one event. With a token, refuses whoever does not hold the run, and the owner is who did it."""
     run = mutex.lock_one(project, note.run_id)
     at, actor = mutex.never_back(run, clock.now()), by
+    rules.note_type(note.type)
 
     if note.token is not None:
         rules.permit(RECORD_EVENT, run, run.lease, at, token=note.token)

@@ -57,15 +57,22 @@ def stamp_use(token: AccessToken, at: datetime) -> None:
     AccessToken.objects.filter(due, pk=token.pk).update(last_used_at=at)
 
 
-@transition
 def own(access_token: AccessToken, owner_id: str) -> None:
     """Tie an owner id to the first access token that uses it. Refuses it to every other one."""
     rules.owner(owner_id)
-    project = access_token.project_id
+    # A look first: runners ask all day long, and only once is there something to write.
+    owner = Owner.objects.filter(project=access_token.project_id, owner_id=owner_id).first()
+    if owner is None:
+        owner = _owned(access_token, owner_id)
+    if owner.access_token_id != access_token.pk:
+        raise errors.OwnerTaken(owner_id=owner_id)
+
+
+@transition
+def _owned(access_token: AccessToken, owner_id: str) -> Owner:
     owner, _ = Owner.objects.get_or_create(
-        project_id=project,
+        project_id=access_token.project_id,
         owner_id=owner_id,
         defaults={"access_token": access_token, "created_at": clock.now()},
     )
-    if owner.access_token_id != access_token.pk:
-        raise errors.OwnerTaken(owner_id=owner_id)
+    return owner

@@ -138,6 +138,9 @@ def _fixed(tick: float) -> Deadline:
 
 def _encode(body: object) -> bytes:
     try:
+        return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, which only an escape can spell: the server says what is wrong with it, and where.
         return json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise WrongInput("invalid_json", "mend", 0, f"this can't be sent as JSON: {error}") from None
