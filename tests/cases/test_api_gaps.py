@@ -60,7 +60,9 @@ def listed(request: pytest.FixtureRequest, client: Caller, runner: Caller) -> st
 
 
 @pytest.mark.parametrize(("limit", "used"), [(None, 50), ("1", 1), ("200", 200), ("201", 200), ("1000000000", 200)])
-def test_every_list_shows_the_size_used_up_to_the_cap(client: Caller, listed: str, limit: str | None, used: int) -> None:
+def test_every_list_shows_the_size_used_up_to_the_cap(
+    client: Caller, listed: str, limit: str | None, used: int
+) -> None:
     """API-4."""
     path = listed.rstrip("?&") if limit is None else f"{listed}limit={limit}"
 

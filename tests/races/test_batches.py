@@ -67,9 +67,11 @@ MEETINGS: list[tuple[Batch, Batch]] = [
 @pytest.mark.parametrize(
     ("one", "other"), MEETINGS, ids=[f"{one.__name__} and {other.__name__}" for one, other in MEETINGS]
 )
-def test_batches_in_opposite_orders_do_not_deadlock(make: RunBuilder, rounds: int, one: Batch, other: Batch) -> None:
+def test_batches_in_opposite_orders_do_not_deadlock(
+    make: RunBuilder, few_rounds: int, one: Batch, other: Batch
+) -> None:
     with without_deadlocks(), Crowd(2) as crowd:
-        for _ in range(rounds // 10):
+        for _ in range(few_rounds // 4):
             runs = make.many_running(SIZE)
 
             crowd.at_once(one(runs), other(runs[::-1]))
@@ -78,10 +80,10 @@ def test_batches_in_opposite_orders_do_not_deadlock(make: RunBuilder, rounds: in
 
 
 def test_reservations_of_the_same_runs_in_opposite_orders_do_not_deadlock(
-    project: Project, make: RunBuilder, rounds: int
+    project: Project, make: RunBuilder, few_rounds: int
 ) -> None:
     with without_deadlocks(), Crowd(2) as crowd:
-        for number in range(rounds // 10):
+        for number in range(few_rounds // 4):
             batch = [
                 make.reservation(workflow_name=f"workflow {number}-{n}", input=[number, n], execution_mode="headless")
                 for n in range(SIZE)

@@ -41,8 +41,10 @@ def test_of_two_takeovers_of_an_expired_run_one_gets_it(make: RunBuilder, clock:
 
 
 @pytest.mark.postgres
-def test_the_claim_that_waited_for_the_other_is_told_that_somebody_holds_the_run(make: RunBuilder, rounds: int) -> None:
-    runs = make.many(rounds)
+def test_the_claim_that_waited_for_the_other_is_told_that_somebody_holds_the_run(
+    make: RunBuilder, few_rounds: int
+) -> None:
+    runs = make.many(few_rounds)
 
     with Crowd(1) as crowd:
         outcomes = [crowd.behind([made], partial(claim, made, OTHER), then=partial(claim, made, ONE)) for made in runs]

@@ -43,8 +43,8 @@ def test_a_run_completes_once(make: RunBuilder, rounds: int) -> None:
 
 
 @pytest.mark.postgres
-def test_the_completion_that_waited_finds_the_run_completed(make: RunBuilder, rounds: int) -> None:
-    runs = make.many_running(rounds)
+def test_the_completion_that_waited_finds_the_run_completed(make: RunBuilder, few_rounds: int) -> None:
+    runs = make.many_running(few_rounds)
 
     with Crowd(1) as crowd:
         outcomes = [crowd.behind([made], complete(made, "late"), then=complete(made, "first")) for made in runs]
@@ -71,9 +71,9 @@ def test_a_cancel_against_a_completion_has_one_winner(make: RunBuilder, rounds: 
 
 @pytest.mark.postgres
 def test_the_completion_that_waited_for_a_cancel_is_told_that_the_run_was_cancelled(
-    make: RunBuilder, rounds: int
+    make: RunBuilder, few_rounds: int
 ) -> None:
-    runs = make.many_running(rounds)
+    runs = make.many_running(few_rounds)
 
     with Crowd(1) as crowd:
         outcomes = [crowd.behind([made], complete(made), then=cancel(made)) for made in runs]
@@ -107,8 +107,8 @@ def test_an_effect_reserved_against_a_completion_is_open_on_no_completed_run(mak
 
 
 @pytest.mark.postgres
-def test_the_completion_that_waited_for_an_effect_is_refused_over_it(make: RunBuilder, rounds: int) -> None:
-    runs = make.many_running(rounds)
+def test_the_completion_that_waited_for_an_effect_is_refused_over_it(make: RunBuilder, few_rounds: int) -> None:
+    runs = make.many_running(few_rounds)
 
     with Crowd(1) as crowd:
         outcomes = [crowd.behind([made], complete(made), then=reserve_effect(made)) for made in runs]

@@ -91,9 +91,9 @@ def assert_one_shape(made: Made, refusal: errors.Refusal | None) -> None:
 @pytest.mark.postgres
 @pytest.mark.parametrize("is_swept", [False, True], ids=["not swept", "swept"])
 def test_whether_a_late_completion_counts_does_not_depend_on_the_sweep(
-    make: RunBuilder, clock: FrozenClock, rounds: int, is_swept: bool
+    make: RunBuilder, clock: FrozenClock, few_rounds: int, is_swept: bool
 ) -> None:
-    runs = make.many_running(rounds)
+    runs = make.many_running(few_rounds)
     clock.advance(LEASE_MS)
     late = [partial(transitions.complete, made.project, Completion(made.run_id, made.token)) for made in runs]
 

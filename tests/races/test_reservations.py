@@ -56,16 +56,16 @@ def same_digest_under_two_names(make: RunBuilder, number: int) -> Pair:
     ids=["id", "session", "digest", "digest, other name"],
 )
 def test_what_only_one_can_have_goes_to_one(
-    project: Project, make: RunBuilder, rounds: int, pair: Callable[[RunBuilder, int], Pair], code: str
+    project: Project, make: RunBuilder, few_rounds: int, pair: Callable[[RunBuilder, int], Pair], code: str
 ) -> None:
     with Crowd(2) as crowd:
-        for number in range(rounds):
+        for number in range(few_rounds):
             first, second = pair(make, number)
 
             outcomes = crowd.at_once(reserve(project, first), reserve(project, second))
 
             assert codes(outcomes) == sorted(["done", code]), number
-    assert Run.objects.count() == rounds
+    assert Run.objects.count() == few_rounds
 
 
 def test_the_same_request_twice_at_once_makes_one_run_that_both_get(
