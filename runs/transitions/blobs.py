@@ -10,6 +10,7 @@ from runs import canonical, errors
 from runs.models import Blob, Project
 from runs.models.blob import JSON, TEXT
 
+ENCLOSING_LEVELS = 5
 Content = tuple[str, bytes]  # media type, bytes
 
 
@@ -18,10 +19,16 @@ def document(value: Any) -> Content:
     return JSON, encoded(value, settings.WORKFLOWQ["MAX_DOCUMENT_BYTES"])
 
 
-def encoded(value: Any, max_bytes: int) -> bytes:
+def enclosing(value: Any) -> Content:
+    """A document of the queue's own around callers' documents: each of them may be as deep as documents may be."""
+    limit = settings.WORKFLOWQ["MAX_DOCUMENT_BYTES"]
+    return JSON, encoded(value, limit, max_depth=canonical.MAX_DEPTH + ENCLOSING_LEVELS)
+
+
+def encoded(value: Any, max_bytes: int, *, max_depth: int = canonical.MAX_DEPTH) -> bytes:
     """The canonical bytes of a JSON value of at most `max_bytes` of them."""
     try:
-        return canonical.dumps(value, max_bytes=max_bytes)
+        return canonical.dumps(value, max_bytes=max_bytes, max_depth=max_depth)
     except canonical.DocumentError as error:
         raise errors.InvalidDocument(error.message, code=error.code, place=error.place) from None
 

@@ -111,7 +111,7 @@ def _counted(
     project: Project, run: Run, decision: HumanDecision, given: _Given, response: rules_decisions.Document, at: datetime
 ) -> tuple[DecisionSubmission, list[Event]]:
     """Store a vote, and resolve the decision where it completes the quorum; the events to write."""
-    document = blobs.document(response)
+    document = blobs.enclosing(response)
     submission = _stored(project, decision, given, AnswerOutcome.COUNTED, at)
     events = [_entered(run, submission, "decision.answered", given.actor, at)]
     equal = decision.submissions.filter(outcome=AnswerOutcome.COUNTED, choice=submission.choice, input=submission.input)

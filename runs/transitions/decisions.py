@@ -139,7 +139,7 @@ def _awaited(run: Run, decision: HumanDecision, at: datetime) -> HumanDecision:
 
 def _put(project: Project, run: Run, decision: HumanDecision, ask: DecisionAsk, event_type: str, at: datetime) -> Event:
     """Put the ask into the decision, in memory, and let the run wait; the event of that."""
-    document = blobs.document(rules_decisions.shown(ask, run.run_id, decision.request_revision))
+    document = blobs.enclosing(rules_decisions.shown(ask, run.run_id, decision.request_revision))
     default = None if ask.default_response is None else blobs.document(ask.default_response)
     stored = blobs.stored(project, [document] if default is None else [document, default], at)
     decision.title, decision.deadline_at, decision.updated_at = ask.title, ask.deadline_at, at

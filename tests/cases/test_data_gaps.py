@@ -159,3 +159,12 @@ def test_a_body_of_a_million_brackets_leaves_the_server_serving(cast: Cast) -> N
 
     assert refused.problem == (400, "too_deep")
     assert cast.client.post("runs", reservation()).status == 201
+
+
+@pytest.mark.parametrize(("verb", "member"), [("ask_decision", "presentation"), ("answer_decision", "input")])
+def test_what_a_person_is_shown_and_answers_may_be_as_deep_as_any_document(cast: Cast, verb: str, member: str) -> None:
+    call = FURTHER_VERBS[verb](cast)
+
+    taken = call.send({**call.body, member: nested(100)})
+
+    assert taken.status in (200, 201)
