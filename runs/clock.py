@@ -19,10 +19,10 @@ def now() -> datetime:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             # Not now(): that is when the transaction began, before it waited for a lock.
-            cursor.execute("SELECT date_trunc('milliseconds', clock_timestamp())")
+            # As a number: a timestamp would be read in what the session takes for its time zone.
+            cursor.execute("SELECT floor(extract(epoch from clock_timestamp()) * 1000)::bigint")
             row = cursor.fetchone()
-        at: datetime = row[0]
-        return at.astimezone(UTC)
+        return from_ms(row[0])
     return truncated(datetime.now(UTC))
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from runs import clock, errors, journal, rules, rules_crashes
 from runs.models import Event, Project, Run
 from runs.models.offered import claimable, still_claimable
-from runs.transitions import crashes, lost, mutex, wishes
+from runs.transitions import crashes, lost, mutex, texts, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
 from runs.verbs import CLAIM, CLAIM_FOR_CONTROL, CLAIM_FOR_VALIDATION, Verb
 
@@ -79,6 +79,9 @@ def claim_next(
     """
     if not 0 < len(tokens) <= BATCH_LIMIT:
         raise errors.BatchTooLarge(limit=BATCH_LIMIT)
+    for name in workflows or ():
+        texts.check(name)
+    exclude = list(filter(rules.is_run_id, exclude))
     taken: list[Run] = []
     events: list[Event] = []
     passed: set[int] = set()

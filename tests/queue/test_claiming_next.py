@@ -175,6 +175,12 @@ def test_a_runner_gets_the_workflows_that_it_names(project: Project, make: RunBu
     assert claimed(project, workflows=["beta", "gamma", "unheard of"]) == ["beta", "gamma"]
 
 
+@pytest.mark.parametrize("workflows", [["\0"], ["alpha", "\ud800"]])
+def test_names_that_no_workflow_can_have_are_refused(project: Project, workflows: list[str]) -> None:
+    with pytest.raises(errors.InvalidDocument):
+        claimed(project, workflows=workflows)
+
+
 @pytest.mark.parametrize("workflows", [[], ["unheard of"], ["ALPHA"], ["alpha "]])
 def test_a_runner_that_names_other_workflows_gets_nothing(
     project: Project, make: RunBuilder, workflows: list[str]

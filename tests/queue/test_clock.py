@@ -1,13 +1,18 @@
 """The one clock: in milliseconds, the database's on PostgreSQL, and still where a test holds it."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 
 from runs import clock as queue_clock
-from tests.builders import START, FrozenClock
+from runs import transitions
+from runs.transitions import Claimant
+from tests.builders import START, FrozenClock, RunBuilder, write
 
 KOLKATA = timezone(timedelta(hours=5, minutes=30))
 
@@ -73,15 +78,47 @@ def test_on_postgresql_the_clock_goes_on_within_a_transaction(running_clock: Non
     assert after > before
 
 
+@contextmanager
+def connected_anew() -> Iterator[None]:
+    """A connection of its own, outside of the pool, for the block."""
+    pooled: Any = connections["default"]
+    options = {name: value for name, value in pooled.settings_dict["OPTIONS"].items() if name != "pool"}
+    connections["default"] = type(pooled)({**pooled.settings_dict, "OPTIONS": options})
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        connections["default"] = pooled
+
+
 @pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
-def test_on_postgresql_the_sessions_time_zone_does_not_matter(db: None, running_clock: None, zone: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('TimeZone', %s, true)", [zone])
-        at = queue_clock.now()
+def test_the_time_zone_that_postgresql_was_set_up_with_does_not_matter(
+    running_clock: None, make: RunBuilder, zone: str
+) -> None:
+    def set_zone(to: str) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER ROLE CURRENT_USER SET TimeZone TO {to}")
+
+    set_zone(f"'{zone}'")
+    try:
+        with connected_anew():
+            at = queue_clock.now()
+            made = make.running(lease_ms=60_000)
+            soon = make.queued()
+            write(soon, available_at=queue_clock.now() + timedelta(seconds=90))
+            claimed = transitions.claim_next(make.project, Claimant("host-b", 60_000), ["a token"])
+            seen = made.lease.expires_at
+    finally:
+        set_zone("DEFAULT")
 
     assert at.utcoffset() == timedelta(0)
     assert abs(at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert claimed == []
+    assert made.lease.expires_at == seen
+    assert seen is not None
+    assert timedelta(seconds=50) < seen - at <= timedelta(seconds=70)
 
 
 @pytest.mark.postgres
