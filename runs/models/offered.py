@@ -69,8 +69,9 @@ def _walks(leases: LeaseQuerySet, scope: str, keys: Sequence[int], limit: int) -
 
 
 def _merged(parts: Sequence[_Part], limit: int) -> list[int]:
-    # By hand: Django's union() can't limit its parts on SQLite.
-    union = " UNION ALL ".join(f"SELECT * FROM ({sql}) AS walk{number}" for number, (sql, _) in enumerate(parts))  # noqa: S608  # compiled by Django, values apart
+    # By hand: Django's union() can't limit its parts on SQLite. All of it was compiled by Django, values apart.
+    walks = (f"SELECT * FROM ({sql}) AS walk{number}" for number, (sql, _) in enumerate(parts))  # noqa: S608
+    union = " UNION ALL ".join(walks)
     statement = f"SELECT run_id FROM ({union}) AS walks ORDER BY priority, ready_at, run_id LIMIT {int(limit)}"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(statement, [value for _, params in parts for value in params])

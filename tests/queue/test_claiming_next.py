@@ -175,6 +175,15 @@ def test_a_runner_gets_the_workflows_that_it_names(project: Project, make: RunBu
     assert claimed(project, workflows=["beta", "gamma", "unheard of"]) == ["beta", "gamma"]
 
 
+def test_a_runner_may_serve_a_hundred_workflows(project: Project, make: RunBuilder, clock: FrozenClock) -> None:
+    names = [f"workflow {number}" for number in range(100)]
+    for name in (names[99], names[0], names[50]):
+        make.queued(run_id=name.replace(" ", "-"), workflow_name=name)
+        clock.advance(1)
+
+    assert claimed(project, workflows=names) == ["workflow-99", "workflow-0", "workflow-50"]
+
+
 @pytest.mark.parametrize("workflows", [["\0"], ["alpha", "\ud800"]])
 def test_names_that_no_workflow_can_have_are_refused(project: Project, workflows: list[str]) -> None:
     with pytest.raises(errors.InvalidDocument):
