@@ -4,12 +4,12 @@ Stored documents go out as the very bytes that are stored, wrapped in orjson fra
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import orjson
 
-from runs import canonical, sources
+from runs import canonical, clock, sources
 from runs.models import Blob, Event, LateResult, Lease, NodeAttempt, Run
 from runs.rules_waiting import Reason
 from runs.states import Priority
@@ -170,7 +170,7 @@ def text(blob: Blob | None) -> str | None:
 
 def time(at: datetime | None) -> str | None:
     """UTC with milliseconds: 2026-12-01T03:00:00.123Z."""
-    return None if at is None else at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return None if at is None else clock.text(at)
 
 
 def sha256(digest: bytes | memoryview) -> str:

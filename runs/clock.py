@@ -42,6 +42,11 @@ def from_ms(ms: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=ms)
 
 
+def text(at: datetime) -> str:
+    """UTC with milliseconds, as everybody outside reads it: 2026-12-01T03:00:00.123Z (RFC 3339)."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
 @contextmanager
 def frozen(at: datetime) -> Iterator[None]:
     """Hold the clock at `at` for the block; blocks nest. For tests and replays, all threads alike."""

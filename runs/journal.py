@@ -5,7 +5,7 @@ within a run. `entered` moves the run's revision and head in memory; its transit
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,8 +14,9 @@ from django.db import connection, transaction
 from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
-from runs import canonical, clock, signals
+from runs import canonical, clock, signals, view
 from runs.models import Effect, Event, HumanDecision, Lease, Run
+from runs.models.remembering import Remembering
 from runs.states import ActorType, AggregateKind
 
 # What `entered` moves on a run, to be written along with the event.
@@ -38,19 +39,39 @@ def owner_of(lease: Lease) -> Actor:
     return Actor(ActorType(lease.owner_type), lease.owner_id) if lease.owner_type else SYSTEM
 
 
-def entered(run: Run, type: str, actor: Actor, payload: Mapping[str, Any], at: datetime, *, generation: int) -> Event:
-    """A run's next event, not yet stored. `at` must not lie before the run's newest event."""
+def entered(
+    run: Run,
+    type: str,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    generation: int,
+    moved: Collection[Remembering] = (),
+) -> Event:
+    """A run's next event, not yet stored. `at` must not lie before the run's newest event.
+
+    It tells viewers what has moved of the run, its lease and `moved`: those rows stand as they are going to be stored.
+    """
     run.revision += 1
-    return _chained_on(run, AggregateKind.RUN, run.run_id, run.revision, type, actor, payload, at, generation)
+    return _chained_on(run, AggregateKind.RUN, run.run_id, run.revision, type, actor, payload, at, generation, moved)
 
 
 def entered_on_effect(
-    run: Run, effect: Effect, type: str, actor: Actor, payload: Mapping[str, Any], at: datetime, *, generation: int = 0
+    run: Run,
+    effect: Effect,
+    type: str,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    generation: int = 0,
+    moved: Collection[Remembering] = (),
 ) -> Event:
-    """An effect's next event, not yet stored: numbered by the effect, chained on its run."""
+    """An effect's next event, not yet stored: numbered by the effect, chained on its run. The effect has moved."""
     effect.revision += 1
-    kind = AggregateKind.EFFECT
-    return _chained_on(run, kind, effect.effect_id, effect.revision, type, actor, payload, at, generation)
+    kind, moved = AggregateKind.EFFECT, (effect, *moved)
+    return _chained_on(run, kind, effect.effect_id, effect.revision, type, actor, payload, at, generation, moved)
 
 
 def entered_on_decision(
@@ -62,11 +83,12 @@ def entered_on_decision(
     at: datetime,
     *,
     generation: int = 0,
+    moved: Collection[Remembering] = (),
 ) -> Event:
-    """A decision's next event, not yet stored: numbered by the decision, chained on its run."""
+    """A decision's next event, not yet stored: numbered by the decision, chained on its run. The decision has moved."""
     decision.revision += 1
-    kind = AggregateKind.DECISION
-    return _chained_on(run, kind, decision.decision_id, decision.revision, type, actor, payload, at, generation)
+    kind, moved = AggregateKind.DECISION, (decision, *moved)
+    return _chained_on(run, kind, decision.decision_id, decision.revision, type, actor, payload, at, generation, moved)
 
 
 def _chained_on(
@@ -79,6 +101,7 @@ def _chained_on(
     payload: Mapping[str, Any],
     at: datetime,
     generation: int,
+    moved: Collection[Remembering],
 ) -> Event:
     event = Event(
         project_id=run.project_id,
@@ -91,8 +114,10 @@ def _chained_on(
         actor_id=actor.id,
         generation=generation or None,
         payload=canonical.dumps(payload).decode(),
+        changes=canonical.dumps(view.changes(run, moved)).decode(),
         at=at,
     )
+    view.told(run, moved)
     event.digest = chained(bytes(run.head_digest), event)
     run.head_digest, run.head_at = event.digest, at
     return event
@@ -118,6 +143,7 @@ def chained(before: bytes, event: Event) -> bytes:
 def text_form(event: Event) -> str:
     """Each member as its length in bytes, a colon and its text (a netstring); "-" alone for null. Times in ms.
 
+    Changes come last, and not at all where there are none: so events from before there were views keep their digests.
     SQL spells the same as octet_length(x) || ':' || x.
     """
     generation = None if event.generation is None else str(event.generation)
@@ -131,6 +157,7 @@ def text_form(event: Event) -> str:
         generation,
         event.payload,
         str(clock.to_ms(event.at)),
+        *(() if event.changes is None else (event.changes,)),
     )
     return "".join("-" if member is None else f"{len(member.encode())}:{member}" for member in members)
 

@@ -8,7 +8,7 @@ from runs.verify import violations
 _MEMBERS = "kind, key, revision::text, type, actor_type, actor_id, generation::text, payload, ms::text"
 _CHAIN = """
 WITH forms AS (
-  SELECT id, run_id, digest, {form} AS form
+  SELECT id, run_id, digest, {form} || coalesce(octet_length(changes) || ':' || changes, '') AS form
   FROM (SELECT *, (extract(epoch FROM at) * 1000)::bigint AS ms FROM runs_event) AS events
 ), chain AS (
   SELECT id, digest, sha256(

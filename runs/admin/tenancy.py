@@ -1,22 +1,16 @@
 """Whose runs an account sees, and which project a list shows: one at a time, as every index of runs begins with it."""
 
-from typing import Any, Final
+from typing import Final
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 
+from runs.access import visible_projects
 from runs.models import Project
 
-CONTROL: Final = "runs.control_run"
 PROJECT: Final = "project"
 # How many projects are offered to choose from; the others are reached from the list of projects.
 MAX_OFFERED: Final = 20
 _ATTRIBUTE: Final = "_console_projects"
-
-
-def visible_projects(user: Any) -> "QuerySet[Project]":
-    """The projects whose runs this account may look at: all, with the permission to view runs. Roles will narrow it."""
-    return Project.objects.all() if user.has_perm("runs.view_run") else Project.objects.none()
 
 
 def chosen_project(request: HttpRequest) -> Project | None:

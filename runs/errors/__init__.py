@@ -112,6 +112,7 @@ from runs.errors.runs import (
     RunPaused,
     WishStands,
 )
+from runs.errors.views import NoSuchMoment, PastNotKept
 
 __all__ = [
     "Action",
@@ -163,6 +164,7 @@ __all__ = [
     "MessageNotSent",
     "MessageSettled",
     "NoPendingRequest",
+    "NoSuchMoment",
     "NoWish",
     "NobodyHolds",
     "NotFound",
@@ -177,6 +179,7 @@ __all__ = [
     "ParentRevisionChanged",
     "ParentRevisionMissing",
     "ParentSession",
+    "PastNotKept",
     "PersonRequired",
     "PreparationConflict",
     "ReceiptConflict",

@@ -5,6 +5,7 @@ from django.db import models
 from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import AttemptStatus
 
 
@@ -13,7 +14,7 @@ class AttemptQuerySet(models.QuerySet["NodeAttempt"]):
         return self.select_related("input", "output", "error")
 
 
-class NodeAttempt(models.Model):
+class NodeAttempt(Remembering):
     """A node that has a completed attempt has been done: its output is given back to every later holder."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts")

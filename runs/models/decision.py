@@ -8,10 +8,11 @@ from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.project import Project
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import AnswerOutcome, DecisionOutcome, DecisionProvenance
 
 
-class HumanDecision(models.Model):
+class HumanDecision(Remembering):
     """The request digest binds what was shown: an answer under another digest is void."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -48,7 +49,7 @@ class HumanDecision(models.Model):
         return self.decision_id
 
 
-class DecisionSubmission(models.Model):
+class DecisionSubmission(Remembering):
     """One answer of one person, with the digest of what that person was shown."""
 
     decision = models.ForeignKey(HumanDecision, on_delete=models.CASCADE, related_name="submissions")

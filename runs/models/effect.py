@@ -7,6 +7,7 @@ from runs import rules_effects
 from runs.models.blob import Blob
 from runs.models.fields import choices, exactly_when, one_of
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import EFFECT_SETTLED, RUN_SCOPE, SETTLE_EFFECT, EffectOutcome, EffectStatus
 
 UNSETTLED = (EffectStatus.PENDING, EffectStatus.APPLYING, EffectStatus.AMBIGUOUS)
@@ -35,7 +36,7 @@ class EffectQuerySet(models.QuerySet["Effect"]):
         return self.filter(status=EffectStatus.AMBIGUOUS)
 
 
-class Effect(models.Model):
+class Effect(Remembering):
     """Of the run where its scope is `run`; effects of other scopes outlive the run's end untouched."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="effects")
@@ -78,7 +79,7 @@ class Effect(models.Model):
         return rules_effects.outside_key(self.run_id, self.effect_type, self.idempotency_key)
 
 
-class EffectAttempt(models.Model):
+class EffectAttempt(Remembering):
     """One try to apply an effect, under the lease generation that made it."""
 
     effect = models.ForeignKey(Effect, on_delete=models.CASCADE, related_name="attempts")

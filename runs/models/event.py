@@ -27,6 +27,8 @@ class Event(models.Model):
     actor_id = models.TextField(null=True)
     generation = models.PositiveBigIntegerField(null=True)
     payload = models.TextField(help_text="Canonical JSON.")
+    # What the transition changed in the run's view, as canonical JSON; null on events from before there were views.
+    changes = models.TextField(null=True)
     at = models.DateTimeField()
     digest = models.BinaryField(max_length=32)
     # Where sequence order is not commit order (PostgreSQL): the writing transaction, for the project's feed.

@@ -4,9 +4,10 @@ from django.db import models
 from django.db.models import Q
 
 from runs.models.attempt import NodeAttempt
+from runs.models.remembering import Remembering
 
 
-class ActiveInterval(models.Model):
+class ActiveInterval(Remembering):
     """`elapsed_ms` is measured by the runner's own monotonic clock, so that no jump of a wall clock moves it."""
 
     attempt = models.ForeignKey(NodeAttempt, on_delete=models.CASCADE, related_name="intervals")

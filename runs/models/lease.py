@@ -13,6 +13,7 @@ from runs.models.definition import Workflow
 from runs.models.fields import choices
 from runs.models.project import Project
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import OwnerType, Priority, Wish
 
 OWNER_FIELDS = ("owner_type", "owner_id", "token_hash", "acquired_at", "heartbeat_at", "expires_at")
@@ -51,7 +52,7 @@ class LeaseQuerySet(models.QuerySet["Lease"]):
         return self.order_by("priority", OFFERED_SINCE, "pk")
 
 
-class Lease(models.Model):
+class Lease(Remembering):
     """Narrow and hot. The owner's six fields are all set or all null; the generation only ever rises."""
 
     run = models.OneToOneField(Run, primary_key=True, on_delete=models.CASCADE, related_name="lease")
@@ -63,6 +64,9 @@ class Lease(models.Model):
     # Kept here, under the mutex, for what decides on this row alone.
     pending_requests = models.PositiveIntegerField(default=0)
     open_work = models.PositiveIntegerField(default=0, help_text="How much forbids completing the run.")
+    effects_in_doubt = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Ambiguous effects, of any scope."
+    )
     generation = models.PositiveBigIntegerField(default=0)
     owner_type = models.CharField(max_length=20, null=True, choices=choices(OwnerType))
     owner_id = models.TextField(null=True)
@@ -116,6 +120,8 @@ class Lease(models.Model):
             models.Index(fields=["project", "owner_id"], condition=Q(owner_id__isnull=False), name="lease_owned"),
             # What a sweep looks for: never more than a few rows.
             models.Index(fields=["wish_due_at"], condition=Q(wish_due_at__isnull=False), name="lease_wished"),
+            # The runs whose display status is ambiguous: never more than a few rows, one hopes.
+            models.Index(fields=["project", "run"], condition=Q(effects_in_doubt__gt=0), name="lease_in_doubt"),
             models.Index(fields=["token_hash"], condition=Q(token_hash__isnull=False), name="lease_by_token"),
         )
 

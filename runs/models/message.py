@@ -7,10 +7,11 @@ from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.project import Project
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import MessageKind, MessageStatus, StopReason
 
 
-class WorkflowMessage(models.Model):
+class WorkflowMessage(Remembering):
     """The order counts the messages of a session over all of a project's runs."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -44,7 +45,7 @@ class WorkflowMessage(models.Model):
         return self.message_id
 
 
-class WorkflowTurn(models.Model):
+class WorkflowTurn(Remembering):
     """A session's work on one message; lost when the run ends under it."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="turns")

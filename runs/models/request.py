@@ -7,10 +7,11 @@ from runs.models.attempt import NodeAttempt
 from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.run import Run
+from runs.models.remembering import Remembering
 from runs.states import RequestStatus, SubmissionOutcome
 
 
-class InteractiveRequest(models.Model):
+class InteractiveRequest(Remembering):
     """While one is pending, no ordinary claim takes the run."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="requests")
@@ -37,7 +38,7 @@ class InteractiveRequest(models.Model):
         return self.request_id
 
 
-class InteractiveSubmission(models.Model):
+class InteractiveSubmission(Remembering):
     """One answer to a request; validated by a runner, then accepted or rejected with a receipt."""
 
     request = models.ForeignKey(InteractiveRequest, on_delete=models.CASCADE, related_name="submissions")

@@ -7,6 +7,7 @@ from runs.models.blob import Blob
 from runs.models.definition import Workflow, WorkflowDefinition
 from runs.models.fields import choices, exactly_when, one_of
 from runs.models.project import Project
+from runs.models.remembering import Remembering
 from runs.states import (
     QUEUE_TERMINAL,
     RUN_TERMINAL,
@@ -49,7 +50,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         ).exclude(queue_status__in=QUEUE_TERMINAL)
 
 
-class Run(models.Model):
+class Run(Remembering):
     """`queue_` times belong to the scheduling axis, `updated_at` and `finished_at` to the execution axis."""
 
     # Every index below begins with it.
@@ -171,6 +172,6 @@ class Run(models.Model):
             return DisplayStatus(self.status)
         if self.paused:
             return DisplayStatus.PAUSED
-        if self.error_code == ErrorCode.EFFECT_AMBIGUOUS:
+        if self.error_code == ErrorCode.EFFECT_AMBIGUOUS or self.lease.effects_in_doubt:
             return DisplayStatus.AMBIGUOUS
         return DisplayStatus(self.status)

@@ -9,20 +9,22 @@ from runs import rules
 from runs.models import Effect, HumanDecision, InteractiveRequest, Run
 from runs.states import RequestStatus
 
-DERIVED_FIELDS = ("pending_requests", "open_work", "ready_at")
+DERIVED_FIELDS = ("pending_requests", "open_work", "effects_in_doubt", "ready_at")
 
 
 def refresh(runs: Sequence[Run]) -> None:
-    """Derive these members anew, in memory: three statements, however many runs. The rows must be stored already."""
+    """Derive these members anew, in memory: four statements, however many runs. The rows must be stored already."""
     if not runs:
         return
     requests = _counted(InteractiveRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING))
     undecided = _counted(HumanDecision.objects.filter(run__in=runs, resolution=None))
     effects = _counted(Effect.objects.blocking().filter(run__in=runs))
+    in_doubt = _counted(Effect.objects.in_doubt().filter(run__in=runs))
     for run in runs:
         pending = requests.get(run.pk, 0)
         run.lease.pending_requests = pending
         run.lease.open_work = rules.open_work(run, pending, undecided.get(run.pk, 0), effects.get(run.pk, 0))
+        run.lease.effects_in_doubt = in_doubt.get(run.pk, 0)
         run.lease.ready_at = rules.ready_at(run, run.lease)
 
 

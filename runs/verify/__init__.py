@@ -1,12 +1,10 @@
 """Proves over a database what must be true of it, and changes nothing. One subject a file; this one walks the runs."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import connection, transaction
-
 from runs.models import Project, Run
+from runs.moment import one_moment
 from runs.verify.blobs import broken_blobs
 from runs.verify.dependents import dependents
 from runs.verify.journal import journals
@@ -53,27 +51,7 @@ def _keys(project: Project | None, after: int, limit: int) -> Sequence[int]:
 
 
 def _of(keys: Sequence[int]) -> list[Violation]:
-    with _one_moment():
+    with one_moment():
         runs = list(Run.objects.select_related("lease", "project").filter(pk__in=keys).order_by("pk"))
         found = [check for rule in (journals, states, dependents, lineages) for check in rule(runs)]
     return sorted(found, key=lambda each: each.run_key)
-
-
-@contextmanager
-def _one_moment() -> Iterator[None]:
-    """All statements of the block see the database as at one moment: transitions go on meanwhile."""
-    if connection.in_atomic_block:
-        yield
-    elif connection.vendor == "postgresql":
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            yield
-    else:
-        with connection.cursor() as cursor:
-            # Not Django's own way, which is IMMEDIATE: a reader holds up no writer.
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")

@@ -20,11 +20,15 @@ def states(runs: Sequence[Run]) -> Iterator[Violation]:
     requests = _counted(InteractiveRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING))
     undecided = _counted(HumanDecision.objects.filter(run__in=runs, resolution=None))
     effects = _counted(Effect.objects.blocking().filter(run__in=runs))
+    doubts = _counted(Effect.objects.in_doubt().filter(run__in=runs))
     for run in runs:
         pending = requests.get(run.pk, 0)
         open_work = rules.open_work(run, pending, undecided.get(run.pk, 0), effects.get(run.pk, 0))
         for rule, detail in (*_axes(run), *_owner(run), *_derived(run, pending, open_work)):
             yield Violation.of(run, rule, detail)
+        if run.lease.effects_in_doubt != (in_doubt := doubts.get(run.pk, 0)):
+            detail = f"its lease counts {run.lease.effects_in_doubt} effects in doubt of {in_doubt}"
+            yield Violation.of(run, "derived", detail)
 
 
 _Found = Iterator[tuple[str, str]]
