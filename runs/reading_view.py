@@ -1,6 +1,6 @@
 """Views of runs: as a run stands now, what moved since a viewer's cursor, and how it stood at any event of its past."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,23 +9,10 @@ from django.db.models import Max, QuerySet
 from django.db.models.functions import Substr
 
 from runs import canonical, clock, errors, view
-from runs.models import (
-    ActiveInterval,
-    DecisionSubmission,
-    Effect,
-    EffectAttempt,
-    Event,
-    HumanDecision,
-    InteractiveRequest,
-    InteractiveSubmission,
-    Lease,
-    NodeAttempt,
-    Run,
-    WorkflowMessage,
-    WorkflowTurn,
-)
+from runs.models import ActiveInterval, Event, Lease, Run
 from runs.moment import one_moment
 from runs.view import View
+from runs.view.kinds import KINDS, Kind
 from runs.view.members import EXCERPT_BYTES
 
 ENTRIES = 1_000  # of a kind, the newest
@@ -47,20 +34,28 @@ class Snapshot:
 def snapshot(run_key: int) -> Snapshot | None:
     """The view of a run as it stands; None where there is no such run. A dozen statements, however much hangs on it."""
     with one_moment():
-        run = _run(run_key)
+        run = _runs([run_key]).first()
         if run is None:
             return None
         cursor: int = Event.objects.filter(run=run).aggregate(last=Max("pk"))["last"] or 0
-        shown, cut = view.empty(), []
-        shown["summary"] = view.summary(run)
-        for rows in _rows(run):
+        shown, cut = _summed_up(run), []
+        for kind, rows in _rows([run_key]).items():
+            # Newest first for the limit, and then as they came.
             found = list(rows.order_by("-pk")[: ENTRIES + 1])
             if len(found) > ENTRIES:
-                cut.append(view.entry(found[0])[0][1])
+                cut.append(kind.path[1])
             for row in reversed(found[:ENTRIES]):
-                (part, kind), key, entry = view.entry(row)
-                shown[part][kind][key] = entry
-        return Snapshot(run, cursor, clock.now(), _with_nodes(shown), tuple(cut))
+                view.put(shown, row)
+        return Snapshot(run, cursor, clock.now(), shown, tuple(cut))
+
+
+def whole_views(run_keys: Collection[int]) -> dict[int, View]:
+    """By run key: views with everything, however much; for proofs, a few runs at a time. A dozen statements."""
+    shown = {run.pk: _summed_up(run) for run in _runs(run_keys)}
+    for kind, rows in _rows(run_keys).items():
+        for row in rows.order_by("pk").iterator():
+            view.put(shown[kind.run_of(row)], row)
+    return shown
 
 
 def deltas(run_key: int, after: int) -> list[Event] | None:
@@ -115,41 +110,26 @@ def heads(run_keys: Collection[int]) -> dict[int, tuple[bytes, datetime | None]]
     return {key: (bytes(digest), beat) for key, digest, beat in found}
 
 
-def _run(run_key: int) -> Run | None:
+def _runs(run_keys: Collection[int]) -> QuerySet[Run]:
     documents = ("input", "launch_options", "sources", "output", "error", "queue_error")
-    found = Run.objects.with_documents().select_related("project")
-    found = found.defer(*(f"{name}__content" for name in documents))
-    return found.annotate(**_beginnings("error", "queue_error")).filter(pk=run_key).first()
+    found = Run.objects.with_documents().select_related("project").filter(pk__in=run_keys)
+    return found.defer(*(f"{name}__content" for name in documents)).annotate(**_beginnings("error", "queue_error"))
 
 
-def _rows(run: Run) -> Sequence[QuerySet[Any]]:
-    """What hangs on a run, one statement a kind, with what its entries show; of documents only which ones they are."""
-    return (
-        _with(NodeAttempt.objects.filter(run=run), "input", "output", "error").annotate(**_beginnings("error")),
-        ActiveInterval.objects.filter(attempt__run=run).select_related("attempt"),
-        _with(Effect.objects.filter(run=run), "payload", "result", "error").annotate(**_beginnings("error")),
-        EffectAttempt.objects.filter(effect__run=run).select_related("effect").annotate(**_beginnings("error")),
-        _with(InteractiveRequest.objects.filter(run=run).select_related("attempt"), "contract"),
-        _with(InteractiveSubmission.objects.filter(request__run=run), "payload", "receipt").select_related("request"),
-        _with(HumanDecision.objects.filter(run=run), "request", "default_response").select_related(
-            "attempt", "resolution"
-        ),
-        _with(DecisionSubmission.objects.filter(decision__run=run), "input").select_related("decision"),
-        _with(WorkflowMessage.objects.filter(run=run), "content", "evidence"),
-        WorkflowTurn.objects.filter(run=run).select_related("message"),
-    )
+def _summed_up(run: Run) -> View:
+    return view.empty() | {"summary": view.summary(run)}
 
 
-def _with(rows: QuerySet[Any], *documents: str) -> QuerySet[Any]:
-    return rows.select_related(*documents).defer(*(f"{name}__content" for name in documents))
+def _rows(run_keys: Collection[int]) -> dict[Kind, QuerySet[Any]]:
+    """What hangs on runs, one statement a kind, with what its entries show; of documents only which ones they are."""
+    found = {kind: model.objects.filter(**{f"{kind.run}__in": run_keys}) for model, kind in KINDS.items()}  # type: ignore[attr-defined]
+    return {kind: _with(kind, rows) for kind, rows in found.items()}
+
+
+def _with(kind: Kind, rows: QuerySet[Any]) -> QuerySet[Any]:
+    documents = (f"{name}__content" for name in kind.documents)
+    return rows.select_related(*kind.related, *kind.documents).defer(*documents).annotate(**_beginnings(*kind.texts))
 
 
 def _beginnings(*texts: str) -> dict[str, Substr]:
     return {f"{name}_beginning": Substr(f"{name}__content", 1, EXCERPT_BYTES) for name in texts}
-
-
-def _with_nodes(shown: View) -> View:
-    """The same view with the nodes of its graph, each by its latest attempt."""
-    for attempt in shown["timeline"]["attempts"].values():
-        shown["graph"]["nodes"][attempt["node_id"]] = view.node(attempt)
-    return shown

@@ -236,6 +236,11 @@ def open_work(run: RunFacts, pending_requests: int, undecided: int, unsettled_ef
     return pending_requests + undecided + unsettled_effects
 
 
+def effects_in_doubt(run: RunFacts, ambiguous: int) -> int:
+    """How many effects in doubt the run shows; none, once it is over."""
+    return 0 if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL else ambiguous
+
+
 def running_now(run: RunFacts, lease: LeaseFacts) -> RunStatus:
     """The run's status after mark running: it starts what is queued, or waits without a pending request."""
     starts = run.status == RunStatus.QUEUED or (run.status == RunStatus.WAITING and not lease.pending_requests)

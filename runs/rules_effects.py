@@ -109,6 +109,13 @@ def retry_at(at: datetime, retry_in_ms: int) -> datetime:
     return at + timedelta(milliseconds=retry_in_ms)
 
 
+def is_blocking(effect_type: str, status: str | None) -> bool:
+    """Whether a run's own effect forbids completing it; a pending one of the queue's settling is applied by that."""
+    if status == EffectStatus.PENDING:
+        return effect_type != SETTLE_EFFECT
+    return status in (EffectStatus.APPLYING, EffectStatus.AMBIGUOUS)
+
+
 def is_lost(effect: EffectFacts, attempt: TryFacts | None, generation: int) -> bool:
     """Whether the effect applies under a holder that has been followed by another: nobody will say what came of it."""
     return effect.status == EffectStatus.APPLYING and (attempt is None or attempt.generation < generation)

@@ -29,6 +29,7 @@ from runs.transitions import (
     derived,
     mutex,
 )
+from tests.by_hand import written_by_hand
 
 START = datetime(2026, 12, 1, 3, tzinfo=UTC)
 LEASE_MS = 30_000
@@ -226,12 +227,14 @@ def write(made: Made, **columns: Any) -> None:
 def write_lease(made: Made, **columns: Any) -> None:
     """Write columns of the lease that no verb writes so."""
     Lease.objects.filter(pk=made.key).update(**columns)
+    written_by_hand(made.key)
 
 
 def derive(run: Run) -> None:
     """Bring what the lease keeps about the rest of its run up to date, by the queue's own rule."""
     derived.refresh([run])
     mutex.write([run.lease], derived.DERIVED_FIELDS)
+    written_by_hand(run.pk)
 
 
 def digest_of(name: str) -> str:

@@ -7,6 +7,14 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
+from tests import by_hand
+
+
+@pytest.fixture(autouse=True)
+def nothing_by_hand() -> None:
+    """Rows of an earlier test may have had the same keys."""
+    by_hand.forget()
+
 
 @pytest.fixture
 def server(transactional_db: None) -> Iterator[str]:

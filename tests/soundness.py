@@ -3,6 +3,7 @@
 from django.db import connection
 
 from runs.verify import violations
+from tests import by_hand
 
 # The chain once more, by the database alone: each member as its length, a colon and its text, "-" for null.
 _MEMBERS = "kind, key, revision::text, type, actor_type, actor_id, generation::text, payload, ms::text"
@@ -23,8 +24,13 @@ SELECT id FROM chain WHERE digest <> expected ORDER BY id
 
 def assert_sound() -> None:
     """Every invariant that the queue itself can prove, over all runs of all projects."""
-    found = [str(violation) for violation in violations()]
+    found = [
+        str(violation)
+        for violation in violations()
+        if not (violation.rule == "view" and by_hand.is_by_hand(violation.run_key))
+    ]
     assert not found, "\n".join(found)
+    by_hand.assert_told()
 
 
 def events_with_a_wrong_digest_in_sql() -> list[int]:

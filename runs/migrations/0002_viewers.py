@@ -5,10 +5,11 @@ from django.db.models import Count, OuterRef, Subquery
 
 
 def count_doubts(apps, schema_editor):
-    """Leases of runs with ambiguous effects learn how many: one statement."""
+    """Leases of unfinished runs with ambiguous effects learn how many: one statement."""
     ambiguous = apps.get_model("runs", "Effect").objects.filter(status="ambiguous")
     of_run = ambiguous.filter(run=OuterRef("pk")).order_by().values("run").annotate(count=Count("pk"))
-    leases = apps.get_model("runs", "Lease").objects.filter(pk__in=ambiguous.values("run"))
+    unfinished = ambiguous.filter(run__finished_at=None, run__queue_finished_at=None)
+    leases = apps.get_model("runs", "Lease").objects.filter(pk__in=unfinished.values("run"))
     leases.update(effects_in_doubt=Subquery(of_run.values("count")))
 
 
@@ -27,7 +28,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='lease',
             name='effects_in_doubt',
-            field=models.PositiveIntegerField(db_default=0, default=0, help_text='Ambiguous effects, of any scope.'),
+            field=models.PositiveIntegerField(db_default=0, default=0, help_text='Ambiguous effects, while the run is not over.'),
         ),
         migrations.RunPython(count_doubts, migrations.RunPython.noop),
         migrations.AddIndex(

@@ -4,8 +4,8 @@ from django.db import models
 
 from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
-from runs.models.run import Run
 from runs.models.remembering import Remembering
+from runs.models.run import Run
 from runs.states import AttemptStatus
 
 

@@ -7,8 +7,8 @@ from runs.models.attempt import NodeAttempt
 from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.project import Project
-from runs.models.run import Run
 from runs.models.remembering import Remembering
+from runs.models.run import Run
 from runs.states import AnswerOutcome, DecisionOutcome, DecisionProvenance
 
 

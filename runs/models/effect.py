@@ -6,8 +6,8 @@ from django.db.models import Q
 from runs import rules_effects
 from runs.models.blob import Blob
 from runs.models.fields import choices, exactly_when, one_of
-from runs.models.run import Run
 from runs.models.remembering import Remembering
+from runs.models.run import Run
 from runs.states import EFFECT_SETTLED, RUN_SCOPE, SETTLE_EFFECT, EffectOutcome, EffectStatus
 
 UNSETTLED = (EffectStatus.PENDING, EffectStatus.APPLYING, EffectStatus.AMBIGUOUS)

@@ -12,8 +12,8 @@ from django.db.models.functions import Greatest
 from runs.models.definition import Workflow
 from runs.models.fields import choices
 from runs.models.project import Project
-from runs.models.run import Run
 from runs.models.remembering import Remembering
+from runs.models.run import Run
 from runs.states import OwnerType, Priority, Wish
 
 OWNER_FIELDS = ("owner_type", "owner_id", "token_hash", "acquired_at", "heartbeat_at", "expires_at")
@@ -65,7 +65,7 @@ class Lease(Remembering):
     pending_requests = models.PositiveIntegerField(default=0)
     open_work = models.PositiveIntegerField(default=0, help_text="How much forbids completing the run.")
     effects_in_doubt = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Ambiguous effects, of any scope."
+        default=0, db_default=0, help_text="Ambiguous effects, while the run is not over."
     )
     generation = models.PositiveBigIntegerField(default=0)
     owner_type = models.CharField(max_length=20, null=True, choices=choices(OwnerType))

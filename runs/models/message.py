@@ -6,8 +6,8 @@ from django.db.models import Q
 from runs.models.blob import Blob
 from runs.models.fields import choices, one_of
 from runs.models.project import Project
-from runs.models.run import Run
 from runs.models.remembering import Remembering
+from runs.models.run import Run
 from runs.states import MessageKind, MessageStatus, StopReason
 
 

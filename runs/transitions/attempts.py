@@ -1,5 +1,6 @@
 """Attempts: the durable steps of a run. A node that was completed once is never done again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from runs import clock, errors, journal, rules
-from runs.models import Blob, Event, NodeAttempt, Project, Run
+from runs.models import ActiveInterval, Blob, Event, NodeAttempt, Project, Run
 from runs.states import ATTEMPT_OPEN, AttemptStatus
 from runs.transitions import blobs, crashes, mutex, observing
 from runs.transitions.mutex import Hold, transition
@@ -60,12 +61,11 @@ def start_attempt(project: Project, hold: Hold, start: AttemptStart) -> tuple[No
         started_at=at,
         updated_at=at,
     )
-    events = [_failed(run, lost, stored[why], LEFT_OPEN, at) for lost in left_open]
-    events.append(_entered(run, "attempt.started", attempt, at))
+    closed = observing.close_all(left_open)
+    events = [_failed(run, lost, stored[why], LEFT_OPEN, at, closed) for lost in left_open]
     mutex.write(left_open, _SETTLED_FIELDS)
-    observing.close_all(left_open)
     attempt.save(force_insert=True)
-    observing.open_interval(attempt, 1, at)
+    events.append(_entered(run, "attempt.started", attempt, at, [observing.open_interval(attempt, 1, at)]))
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write(events)
@@ -96,8 +96,8 @@ def complete_attempt(
     document = blobs.document(output)
     attempt.output = blobs.stored(project, [document], at)[document]
     _settle(attempt, AttemptStatus.COMPLETED, at)
-    event = _entered(run, "attempt.completed", attempt, at)
-    _write(run, attempt, active_ms)
+    event = _entered(run, "attempt.completed", attempt, at, _progressed(run, attempt, active_ms))
+    _write(run, attempt)
 
     journal.write([event])
     return attempt
@@ -113,8 +113,10 @@ def fail_attempt(
     attempt = _open_attempt(run, attempt_id)
 
     why = blobs.text(message)
-    event = _failed(run, attempt, blobs.stored(project, [why], at)[why], message, at)
-    _write(run, attempt, active_ms)
+    stored = blobs.stored(project, [why], at)[why]
+    attempt.updated_at = at
+    event = _failed(run, attempt, stored, message, at, _progressed(run, attempt, active_ms))
+    _write(run, attempt)
 
     journal.write([event])
     return attempt
@@ -143,21 +145,30 @@ def _settle(attempt: NodeAttempt, status: AttemptStatus, at: datetime) -> None:
     attempt.status, attempt.updated_at, attempt.finished_at = status, at, at
 
 
-def _failed(run: Run, attempt: NodeAttempt, error: Blob, message: str, at: datetime) -> Event:
+def _failed(
+    run: Run, attempt: NodeAttempt, error: Blob, message: str, at: datetime, closed: Sequence[ActiveInterval]
+) -> Event:
     attempt.error = error
     _settle(attempt, AttemptStatus.FAILED, at)
-    return _entered(run, "attempt.failed", attempt, at, error=rules.detail(message))
+    own = [interval for interval in closed if interval.attempt_id == attempt.pk]
+    return _entered(run, "attempt.failed", attempt, at, own, error=rules.detail(message))
 
 
-def _entered(run: Run, type: str, attempt: NodeAttempt, at: datetime, **facts: Any) -> Event:
+def _entered(
+    run: Run, type: str, attempt: NodeAttempt, at: datetime, intervals: Sequence[ActiveInterval], **facts: Any
+) -> Event:
     payload = {"attemptId": attempt.attempt_id, "nodeId": attempt.node_id, "number": attempt.attempt_number, **facts}
-    lease = run.lease
-    return journal.entered(run, type, journal.owner_of(lease), payload, at, generation=lease.generation)
+    owner, generation = journal.owner_of(run.lease), run.lease.generation
+    return journal.entered(run, type, owner, payload, at, generation=generation, moved=[attempt, *intervals])
 
 
-def _write(run: Run, attempt: NodeAttempt, active_ms: int | None) -> None:
+def _progressed(run: Run, attempt: NodeAttempt, active_ms: int | None) -> list[ActiveInterval]:
+    """An attempt that is over is progress; its open interval ends with it."""
     crashes.progressed(run)
+    return observing.lengthen({attempt.pk: (active_ms, attempt.updated_at)}, close=True)
+
+
+def _write(run: Run, attempt: NodeAttempt) -> None:
     mutex.write([attempt], _SETTLED_FIELDS)
-    observing.lengthen({attempt.pk: (active_ms, attempt.updated_at)}, close=True)
     mutex.write([run.lease], (*crashes.LEASE_FIELDS, "ready_at"))
     mutex.write([run], (*crashes.RUN_FIELDS, *journal.HEAD_FIELDS))

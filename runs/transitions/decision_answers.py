@@ -194,4 +194,4 @@ def _entered(run: Run, submission: DecisionSubmission, type: str, by: Actor, at:
         "channel": submission.channel,
         "answeredDigest": bytes(submission.request_digest).hex(),
     }
-    return journal.entered_on_decision(run, submission.decision, type, by, payload, at)
+    return journal.entered_on_decision(run, submission.decision, type, by, payload, at, moved=[submission])

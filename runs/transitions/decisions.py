@@ -1,5 +1,6 @@
 """Decisions of people: a held run asks for one and waits; its holder may amend it, which voids earlier answers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
@@ -8,9 +9,10 @@ from django.db.models import QuerySet
 
 from runs import canonical, clock, errors, journal, rules, rules_decisions, rules_sessions
 from runs.models import Event, HumanDecision, NodeAttempt, Project, Run
+from runs.models.remembering import Remembering
 from runs.rules_decisions import DecisionAsk
 from runs.states import AnswerOutcome, RunStatus
-from runs.transitions import blobs, crashes, derived, mutex, resolving, waiting
+from runs.transitions import blobs, crashes, mutex, resolving, waiting
 from runs.transitions.mutex import Hold, transition
 from runs.verbs import AMEND_DECISION, ASK_DECISION
 
@@ -40,12 +42,13 @@ def ask_decision(project: Project, hold: Hold, ask: DecisionAsk) -> tuple[HumanD
         HumanDecision.objects.filter(run=run).count(), rules_decisions.DECISION_LIMIT, "decisions in this run"
     )
 
-    attempt = _rested_attempt(run, ask.attempt_id, at)
+    attempt, moved = _rested_attempt(run, ask.attempt_id, at)
     decision = HumanDecision(project=project, run=run, attempt=attempt, decision_id=ask.decision_id, created_at=at)
     crashes.progressed(run)
-    event = _put(project, run, decision, ask, "decision.asked", at)
+    run.lease.open_work += 1
+    event = _put(project, run, decision, ask, "decision.asked", at, moved)
     decision.save(force_insert=True)
-    _store_waiting(run)
+    waiting.write(run)
 
     journal.write([event])
     return decision, True
@@ -73,11 +76,14 @@ def amend_decision(project: Project, hold: Hold, ask: DecisionAsk) -> HumanDecis
     ):
         return decision
 
-    decision.submissions.filter(outcome=AnswerOutcome.COUNTED).update(outcome=AnswerOutcome.VOID)
+    void = list(decision.submissions.filter(outcome=AnswerOutcome.COUNTED).select_related("decision"))
+    for submission in void:
+        submission.outcome = AnswerOutcome.VOID
+    mutex.write(void, ["outcome"])
     decision.request_revision += 1
-    event = _put(project, run, decision, ask, "decision.amended", at)
+    event = _put(project, run, decision, ask, "decision.amended", at, void)
     mutex.write([decision], (*_ASKED_FIELDS, "revision", "updated_at"))
-    _store_waiting(run)
+    waiting.write(run)
 
     journal.write([event])
     return decision
@@ -106,7 +112,7 @@ def refuse_resolved(decision: HumanDecision) -> None:
 
 def _decisions(run: Run) -> QuerySet[HumanDecision]:
     return HumanDecision.objects.filter(run=run).select_related(
-        "request", "default_response", "resolution", "resolution__response"
+        "attempt", "request", "default_response", "resolution", "resolution__response"
     )
 
 
@@ -130,14 +136,23 @@ def _awaited(run: Run, decision: HumanDecision, at: datetime) -> HumanDecision:
         events += resolving.store([run], [decision], resolving.POLICY, at)
     elif run.status == RunStatus.RUNNING:
         waiting.rest(run, WAITING, at)
+        run.lease.ready_at = rules.ready_at(run, run.lease)
         events.append(_entered(run, decision, "decision.asked", at))
         mutex.write([decision], ["revision"])
-        _store_waiting(run)
+        waiting.write(run)
     journal.write(events)
     return decision
 
 
-def _put(project: Project, run: Run, decision: HumanDecision, ask: DecisionAsk, event_type: str, at: datetime) -> Event:
+def _put(
+    project: Project,
+    run: Run,
+    decision: HumanDecision,
+    ask: DecisionAsk,
+    event_type: str,
+    at: datetime,
+    moved: Sequence[Remembering],
+) -> Event:
     """Put the ask into the decision, in memory, and let the run wait; the event of that."""
     document = blobs.enclosing(rules_decisions.shown(ask, run.run_id, decision.request_revision))
     default = None if ask.default_response is None else blobs.document(ask.default_response)
@@ -146,25 +161,20 @@ def _put(project: Project, run: Run, decision: HumanDecision, ask: DecisionAsk, 
     decision.request, decision.request_digest = stored[document], canonical.digest(document[1])
     decision.default_response = None if default is None else stored[default]
     waiting.rest(run, WAITING, at)
-    return _entered(run, decision, event_type, at)
+    run.lease.ready_at = rules.ready_at(run, run.lease)
+    return _entered(run, decision, event_type, at, moved)
 
 
-def _entered(run: Run, decision: HumanDecision, type: str, at: datetime) -> Event:
+def _entered(run: Run, decision: HumanDecision, type: str, at: datetime, moved: Sequence[Remembering] = ()) -> Event:
     payload = resolving.facts(decision) | {"title": decision.title} | waiting.facts(run)
     by, generation = journal.owner_of(run.lease), run.lease.generation
-    return journal.entered_on_decision(run, decision, type, by, payload, at, generation=generation)
+    return journal.entered_on_decision(run, decision, type, by, payload, at, generation=generation, moved=moved)
 
 
-def _rested_attempt(run: Run, attempt_id: str | None, at: datetime) -> NodeAttempt | None:
-    """The attempt that asks: it waits, too, so that its active time leaves the wait out."""
+def _rested_attempt(run: Run, attempt_id: str | None, at: datetime) -> tuple[NodeAttempt | None, Sequence[Remembering]]:
+    """The attempt that asks: it waits, too, so that its active time leaves the wait out. And what moved of it."""
     if attempt_id is None:
-        return None
+        return None, ()
     attempt = NodeAttempt.objects.filter(run=run, attempt_id=attempt_id).first()
     attempt = rules_sessions.open_attempt(attempt, attempt_id, run.lease.generation)
-    waiting.rest_attempt(attempt, at)
-    return attempt
-
-
-def _store_waiting(run: Run) -> None:
-    derived.refresh([run])
-    waiting.write(run)
+    return attempt, waiting.rest_attempt(attempt, at)

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from runs import rules
+from runs import rules, rules_effects
 from runs.models import Effect, HumanDecision, InteractiveRequest, Run
-from runs.states import RequestStatus
+from runs.states import QUEUE_TERMINAL, RUN_SCOPE, RUN_TERMINAL, EffectStatus, RequestStatus
 
 DERIVED_FIELDS = ("pending_requests", "open_work", "effects_in_doubt", "ready_at")
 
@@ -24,8 +24,19 @@ def refresh(runs: Sequence[Run]) -> None:
         pending = requests.get(run.pk, 0)
         run.lease.pending_requests = pending
         run.lease.open_work = rules.open_work(run, pending, undecided.get(run.pk, 0), effects.get(run.pk, 0))
-        run.lease.effects_in_doubt = in_doubt.get(run.pk, 0)
+        run.lease.effects_in_doubt = rules.effects_in_doubt(run, in_doubt.get(run.pk, 0))
         run.lease.ready_at = rules.ready_at(run, run.lease)
+
+
+def effect_moves(run: Run, effect: Effect, status: str) -> None:
+    """Count, in memory, that an effect of this run moves to `status`; a new one from nothing."""
+    before = None if effect.pk is None else effect.status
+    lease, kind = run.lease, effect.effect_type
+    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+        return  # Nothing forbids or explains anything any more.
+    lease.effects_in_doubt += (status == EffectStatus.AMBIGUOUS) - (before == EffectStatus.AMBIGUOUS)
+    if effect.owner_scope == RUN_SCOPE:
+        lease.open_work += rules_effects.is_blocking(kind, status) - rules_effects.is_blocking(kind, before)
 
 
 def is_ready_anew(run: Run) -> bool:

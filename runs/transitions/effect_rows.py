@@ -64,9 +64,16 @@ def needed(run: Run, effect_id: str) -> Standing:
 
 
 def move(
-    effect: Effect, status: EffectStatus, at: datetime, *, result: Blob | None = None, error: Blob | None = None
+    run: Run,
+    effect: Effect,
+    status: EffectStatus,
+    at: datetime,
+    *,
+    result: Blob | None = None,
+    error: Blob | None = None,
 ) -> None:
-    """Move an effect in memory; what it carried from before goes."""
+    """Move an effect in memory, and what the run's lease counts of it; what it carried from before goes."""
+    derived.effect_moves(run, effect, status)
     effect.status, effect.updated_at = status, at
     effect.settled_at = None if status in (EffectStatus.PENDING, EffectStatus.APPLYING) else at
     effect.next_attempt_at, effect.result, effect.error = None, result, error
@@ -85,33 +92,46 @@ def lose(project: Project, run: Run, lost: Sequence[Standing], at: datetime) -> 
     why = blobs.stored(project, [text], at)[text]
     events = []
     for standing in lost:
-        move(standing.effect, EffectStatus.AMBIGUOUS, at, error=why)
+        move(run, standing.effect, EffectStatus.AMBIGUOUS, at, error=why)
         if standing.latest is not None:
             end(standing.latest, EffectOutcome.INTERRUPTED, at, why)
         facts = {"reason": "runnerLost", "error": RUNNER_LOST}
-        events.append(by_holder(run, standing.effect, "effect.ambiguous", at, **facts))
+        events.append(by_holder(run, standing.effect, "effect.ambiguous", at, attempt=standing.latest, **facts))
     mutex.write([standing.effect for standing in lost], FIELDS)
     mutex.write([standing.latest for standing in lost if standing.latest is not None], TRY_FIELDS)
     return events
 
 
-def by_holder(run: Run, effect: Effect, type: str, at: datetime, **facts: Any) -> Event:
-    """An event of the run's holder on this effect."""
-    lease = run.lease
-    return entered(run, effect, type, journal.owner_of(lease), at, generation=lease.generation, **facts)
+def by_holder(
+    run: Run, effect: Effect, type: str, at: datetime, *, attempt: EffectAttempt | None = None, **facts: Any
+) -> Event:
+    """An event of the run's holder on this effect, and the try that has moved along with it."""
+    actor, generation = journal.owner_of(run.lease), run.lease.generation
+    return entered(run, effect, type, actor, at, generation=generation, attempt=attempt, **facts)
 
 
 def entered(
-    run: Run, effect: Effect, type: str, actor: Actor, at: datetime, *, generation: int = 0, **facts: Any
+    run: Run,
+    effect: Effect,
+    type: str,
+    actor: Actor,
+    at: datetime,
+    *,
+    generation: int = 0,
+    attempt: EffectAttempt | None = None,
+    **facts: Any,
 ) -> Event:
     """An event on this effect with what all of them tell; `number` is that of the latest try, 0 before the first."""
+    if attempt is not None:
+        attempt.effect = effect
     payload = {
         "runId": run.run_id,
         "effectType": effect.effect_type,
         "number": effect.attempt_count,
         **{name: fact for name, fact in facts.items() if fact is not None},
     }
-    return journal.entered_on_effect(run, effect, type, actor, payload, at, generation=generation)
+    moved = [] if attempt is None else [attempt]
+    return journal.entered_on_effect(run, effect, type, actor, payload, at, generation=generation, moved=moved)
 
 
 def conclude(run: Run, events: Sequence[Event], *, progressed: bool = False, run_fields: Sequence[str] = ()) -> None:
@@ -121,10 +141,8 @@ def conclude(run: Run, events: Sequence[Event], *, progressed: bool = False, run
     run_fields = [*run_fields, *journal.HEAD_FIELDS]
     lease_fields = list(derived.DERIVED_FIELDS)
     if progressed:
-        crashes.progressed(run)
         run_fields += crashes.RUN_FIELDS
         lease_fields += crashes.LEASE_FIELDS
-    derived.refresh([run])
     mutex.write([run.lease], lease_fields)
     mutex.write([run], run_fields)
     journal.write(events)

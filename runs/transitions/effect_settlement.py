@@ -6,9 +6,9 @@ from typing import Any
 
 from runs import clock, errors, journal, rules, rules_effects
 from runs.journal import Actor
-from runs.models import Blob, Effect, EffectAttempt, Event, Project, Run
+from runs.models import Blob, Effect, EffectAttempt, Event, HumanDecision, Project, Run
 from runs.states import RUN_SCOPE, ActorType, EffectOutcome, EffectStatus, QueueStatus
-from runs.transitions import blobs, effect_rows, mutex
+from runs.transitions import blobs, crashes, effect_rows, mutex
 from runs.transitions.effect_rows import Standing
 from runs.transitions.mutex import transition
 
@@ -134,8 +134,10 @@ def _settle(
     if attempt is not None:
         effect_rows.end(attempt, report.outcome, at, error)
         mutex.write([attempt], effect_rows.TRY_FIELDS)
-    effect_rows.move(effect, EffectStatus(report.outcome), at, result=result, error=error)
-    events = [effect_rows.entered(run, effect, f"effect.{report.outcome}", by, at, **facts)]
+    effect_rows.move(run, effect, EffectStatus(report.outcome), at, result=result, error=error)
+    if progressed:
+        crashes.progressed(run)
+    events = [effect_rows.entered(run, effect, f"effect.{report.outcome}", by, at, attempt=attempt, **facts)]
     mutex.write([effect], effect_rows.FIELDS)
 
     resumed = _offered_again(run, by, at)
@@ -156,10 +158,15 @@ def _settling(outcome: EffectOutcome) -> EffectOutcome:
     return EffectOutcome(outcome)
 
 
+def _waits_for_more(run: Run) -> bool:
+    """Whether another effect is in doubt or a person has still to decide."""
+    in_doubt = Effect.objects.in_doubt().filter(run=run, owner_scope=RUN_SCOPE)
+    return in_doubt.exists() or HumanDecision.objects.filter(run=run, resolution=None).exists()
+
+
 def _offered_again(run: Run, by: Actor, at: datetime) -> list[Event]:
     """The event of a run that goes on now that its effect is settled; a paused one goes on when it is unpaused."""
-    in_doubt = Effect.objects.in_doubt().filter(run=run, owner_scope=RUN_SCOPE)
-    if not rules_effects.waits_for_effect(run, run.lease.pending_requests) or in_doubt.exists():
+    if not rules_effects.waits_for_effect(run, run.lease.pending_requests) or _waits_for_more(run):
         return []
     if run.paused:
         run.parked_by_pause = True
@@ -167,5 +174,6 @@ def _offered_again(run: Run, by: Actor, at: datetime) -> list[Event]:
         run.queue_status, run.available_at = QueueStatus.QUEUED, at
     run.updated_at = run.queue_updated_at = at
     run.error_code = run.queue_error = None
+    run.lease.ready_at = rules.ready_at(run, run.lease)
     payload = {"status": run.queue_status, "paused": run.paused}
     return [journal.entered(run, "run.resume_requested", by, payload, at, generation=0)]

@@ -5,7 +5,7 @@ from typing import Any
 from runs import clock, rules, rules_effects
 from runs.models import Effect, EffectAttempt, Project
 from runs.states import EffectOutcome, EffectStatus
-from runs.transitions import effect_rows, effect_settlement, mutex
+from runs.transitions import crashes, effect_rows, effect_settlement, mutex
 from runs.transitions.effect_settlement import Report
 from runs.transitions.mutex import Hold, transition
 from runs.verbs import WRITE_EFFECT
@@ -33,7 +33,7 @@ def start_effect(project: Project, hold: Hold, effect_id: str) -> tuple[Effect, 
         return effect, None
     rules_effects.may_start(effect, at)
 
-    effect_rows.move(effect, EffectStatus.APPLYING, at, error=effect.error)
+    effect_rows.move(run, effect, EffectStatus.APPLYING, at, error=effect.error)
     effect.attempt_count += 1
     attempt = EffectAttempt(
         effect=effect,
@@ -43,7 +43,7 @@ def start_effect(project: Project, hold: Hold, effect_id: str) -> tuple[Effect, 
         token_hash=run.lease.token_hash,
         started_at=at,
     )
-    event = effect_rows.by_holder(run, effect, "effect.started", at)
+    event = effect_rows.by_holder(run, effect, "effect.started", at, attempt=attempt)
     mutex.write([effect], effect_rows.FIELDS)
     attempt.save(force_insert=True)
 
@@ -98,13 +98,17 @@ def _reported(project: Project, hold: Hold, effect_id: str, number: int, report:
     result, error = effect_settlement.stored(project, report, at)
     status = EffectStatus(report.outcome) if retry_at is None else EffectStatus.PENDING
     effect_rows.end(attempt, report.outcome, at, error)
-    effect_rows.move(effect, status, at, result=result, error=error)
+    effect_rows.move(run, effect, status, at, result=result, error=error)
     effect.next_attempt_at = retry_at
+    is_over = status in (EffectStatus.APPLIED, EffectStatus.REJECTED)
+    if is_over:
+        crashes.progressed(run)
     event = effect_rows.by_holder(
         run,
         effect,
         _EVENTS[status],
         at,
+        attempt=attempt,
         error=None if report.error is None else rules.detail(report.error),
         retryAt=None if retry_at is None else clock.to_ms(retry_at),
         reason="runnerDoubts" if status == EffectStatus.AMBIGUOUS else None,
@@ -112,5 +116,5 @@ def _reported(project: Project, hold: Hold, effect_id: str, number: int, report:
     mutex.write([attempt], effect_rows.TRY_FIELDS)
     mutex.write([effect], effect_rows.FIELDS)
 
-    effect_rows.conclude(run, [event], progressed=status in (EffectStatus.APPLIED, EffectStatus.REJECTED))
+    effect_rows.conclude(run, [event], progressed=is_over)
     return effect

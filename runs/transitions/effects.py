@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from runs import canonical, clock, errors, journal, rules_effects
-from runs.models import Effect, EffectAttempt, Event, Project, Run
+from runs.models import Effect, EffectAttempt, Project, Run
 from runs.states import RUN_SCOPE, EffectStatus
 from runs.transitions import blobs, derived, effect_rows, mutex, outbox
 from runs.transitions.blobs import Content
@@ -57,7 +57,9 @@ def reserve_effects(
     for effect in made:
         effect.payload = stored[decided.payloads[effect.effect_id]]
     events = effect_rows.lose(project, run, [*decided.lost.values()], at)
-    events += [_reserved(run, effect, at) for effect in made]
+    for effect in made:
+        derived.effect_moves(run, effect, EffectStatus.PENDING)
+        events.append(effect_rows.by_holder(run, effect, "effect.reserved", at, idempotencyKey=effect.idempotency_key))
     Effect.objects.bulk_create(made)
 
     effect_rows.conclude(run, events)
@@ -140,10 +142,6 @@ def _payload_digest(effect: Effect) -> bytes:
     return bytes(effect.payload.digest) if effect.payload else canonical.digest(b"null")
 
 
-def _reserved(run: Run, effect: Effect, at: datetime) -> Event:
-    return effect_rows.by_holder(run, effect, "effect.reserved", at, idempotencyKey=effect.idempotency_key)
-
-
 @transition
 def doubt_lost_effects(project: Project, hold: Hold) -> list[Effect]:
     """The effects that an earlier holder left applying, ambiguous from now on. Refuses whoever does not hold the run.
@@ -172,7 +170,6 @@ def settle_effect(project: Project, run_id: str, effect_type: str) -> int:
     events = outbox.applied(run, effects.get(run.pk, ()), at)
     outbox.write(effects)
     if events:
-        derived.refresh([run])
         mutex.write([run.lease], derived.DERIVED_FIELDS)
         # Not the revision: the run itself did not move.
         mutex.write([run], ["head_digest", "head_at"])

@@ -73,17 +73,20 @@ def stop(project: Project, stops: Sequence[Stop], now: datetime) -> list[Event]:
     runs = [stop.run for stop in stops]
     manner = _MANNERS[RunStatus(stops[0].verb.ends_run or "")]
     effects = outbox.unsettled(runs)
+    work = dependents.StoppedWork(project, runs, manner.text, now)
     events: list[Event] = []
     for stop in stops:
-        run, at = stop.run, mutex.never_back(stop.run, now)
+        run, at, by = stop.run, mutex.never_back(stop.run, now), stop.actor.id or CONTROL_ID
         generation = run.lease.generation
         end(run, stop.verb, at, code=stop.code, message=stop.message)
-        events += outbox.ended(run, effects.get(run.pk, ()), stop.actor.id or CONTROL_ID, manner.reason, at)
-        events.append(journal.entered(run, manner.event, stop.actor, stop.payload, at, generation=generation))
+        events += outbox.ended(run, effects.get(run.pk, ()), by, manner.reason, at)
+        moved = work.stopped(run, manner.attempts, by, at)
+        events.append(
+            journal.entered(run, manner.event, stop.actor, stop.payload, at, generation=generation, moved=moved)
+        )
     write(runs)
     outbox.write(effects)
-    actors = {stop.run.pk: stop.actor.id or CONTROL_ID for stop in stops}
-    dependents.settle(project, runs, manner.attempts, manner.text, actors, now)
+    work.write()
     return events
 
 
@@ -98,7 +101,8 @@ def end(run: Run, verb: Verb, at: datetime, *, code: str | None = None, message:
     lease = run.lease
     mutex.release(lease)
     mutex.forget_wish(lease)
-    lease.pending_requests, lease.open_work, lease.ready_at, lease.retry_at = 0, 0, None, None
+    lease.pending_requests, lease.open_work, lease.effects_in_doubt = 0, 0, 0
+    lease.ready_at = lease.retry_at = None
     run.parked_by_pause = False
 
 

@@ -42,10 +42,10 @@ def _held_back(project: Project, hold: Hold, code: ErrorCode, event_type: str, d
     rules.permit(PARK_HELD_BACK, run, run.lease, at, token=hold.token)
 
     run.status_detail, run.updated_at, run.available_at = rules.detail(detail), at, at
+    holder, generation = journal.owner_of(run.lease), run.lease.generation
     _park(run, code, _stored(project, rules.detail(detail), at), at)
     payload = {"status": QueueStatus.PARKED, "code": code}
-    lease = run.lease
-    event = journal.entered(run, event_type, journal.owner_of(lease), payload, at, generation=lease.generation)
+    event = journal.entered(run, event_type, holder, payload, at, generation=generation)
     _write([run])
     events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
@@ -62,14 +62,15 @@ def park_ambiguous_effect(project: Project, hold: Hold) -> Run:
     rules.permit(PARK_AMBIGUOUS_EFFECT, run, run.lease, at, token=hold.token)
 
     run.status, run.status_detail, run.updated_at = RunStatus.WAITING, AMBIGUOUS, at
+    holder, generation = journal.owner_of(run.lease), run.lease.generation
     _park(run, ErrorCode.EFFECT_AMBIGUOUS, _stored(project, AMBIGUOUS, at), at)
-    payload = {"status": RunStatus.WAITING, "code": ErrorCode.EFFECT_AMBIGUOUS}
-    lease = run.lease
-    event = journal.entered(
-        run, "run.effect_ambiguous", journal.owner_of(lease), payload, at, generation=lease.generation
-    )
     worked_on = [AttemptStatus.PENDING, AttemptStatus.RUNNING]
-    NodeAttempt.objects.filter(run=run, status__in=worked_on).update(status=AttemptStatus.WAITING, updated_at=at)
+    attempts = list(NodeAttempt.objects.filter(run=run, status__in=worked_on))
+    for attempt in attempts:
+        attempt.status, attempt.updated_at = AttemptStatus.WAITING, at
+    payload = {"status": RunStatus.WAITING, "code": ErrorCode.EFFECT_AMBIGUOUS}
+    event = journal.entered(run, "run.effect_ambiguous", holder, payload, at, generation=generation, moved=attempts)
+    mutex.write(attempts, ["status", "updated_at"])
     _write([run])
     events = [event, *wishes.carried_out(project, [run] if run.lease.wish else [], at)]
 
@@ -85,13 +86,13 @@ def given_up(project: Project, parks: Sequence[tuple[Run, ErrorCode, str]], now:
     for run, code, detail in parks:
         at = mutex.never_back(run, now)
         run.status_detail, run.updated_at, run.available_at = detail, at, at
+        run.lease.retry_at = None
         _park(run, code, stored[texts[detail]], at)
         payload = {"status": QueueStatus.PARKED, "code": code}
         generation = run.lease.generation
         events.append(
             journal.entered(run, "run.worker_no_progress", journal.SYSTEM, payload, at, generation=generation)
         )
-        run.lease.retry_at = None
     _write([run for run, _, _ in parks])
     return events
 
@@ -104,11 +105,10 @@ def _stored(project: Project, detail: str, at: datetime) -> Blob:
 def _park(run: Run, code: ErrorCode, error: Blob, at: datetime) -> None:
     run.queue_status, run.queue_updated_at = QueueStatus.PARKED, at
     run.error_code, run.queue_error = code, error
+    mutex.release(run.lease)
+    run.lease.ready_at = rules.ready_at(run, run.lease)
 
 
 def _write(runs: Sequence[Run]) -> None:
-    for run in runs:
-        mutex.release(run.lease)
-        run.lease.ready_at = rules.ready_at(run, run.lease)
     mutex.write([run.lease for run in runs], (*mutex.RELEASED_FIELDS, "retry_at"))
     mutex.write(runs, (*_RUN_FIELDS, *crashes.RUN_FIELDS))

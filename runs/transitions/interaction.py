@@ -41,8 +41,9 @@ def pause_parked(project: Project, run_id: str, by: Actor = CONTROL) -> Run:
         return run
 
     run.paused, run.status_detail, run.updated_at = True, "paused", at
-    event = journal.entered(run, "run.paused", by, {"status": QueueStatus.PARKED}, at, generation=0)
-    dependents.close_intervals([run])
+    moved = dependents.close_intervals([run]).get(run.pk, ())
+    run.lease.ready_at = rules.ready_at(run, run.lease)
+    event = journal.entered(run, "run.paused", by, {"status": QueueStatus.PARKED}, at, generation=0, moved=moved)
     _write(run, _PAUSE_FIELDS)
 
     journal.write([event])
@@ -59,6 +60,7 @@ def resume_interaction(project: Project, run_id: str, by: Actor = CONTROL) -> Ru
 
     run.paused, run.parked_by_pause = False, False
     run.status_detail, run.updated_at = "waiting for origin-session input", at
+    run.lease.ready_at = rules.ready_at(run, run.lease)
     event = journal.entered(run, "run.resumed", by, {"status": run.status}, at, generation=0)
     _write(run, _PAUSE_FIELDS)
 
@@ -88,6 +90,7 @@ def _offered_again(project: Project, run_id: str, by: Actor, verb: Verb) -> Run:
     run.error_code = run.queue_error = None
     if verb == RUN_NOW:
         crashes.forgotten(run)
+    run.lease.ready_at = rules.ready_at(run, run.lease)
     event = journal.entered(run, "run.resume_requested", by, {"status": QueueStatus.QUEUED}, at, generation=0)
     _write(run, _OFFERED_FIELDS)
 
@@ -110,18 +113,20 @@ def begin_interaction_timeout(project: Project, hold: Hold, session_id: str) -> 
         raise errors.InteractionNotDue(run_id=run.run_id)
     rules.permit(BEGIN_INTERACTION_TIMEOUT, run, run.lease, at, token=hold.token)
 
-    dependents.close_intervals([run])
+    intervals = dependents.close_intervals([run]).get(run.pk, ())
     request.status, request.updated_at = RequestStatus.CANCELLED, at
     request.revision += 1
     mutex.write([request], ["status", "revision", "updated_at"])
-    dependents.reject_submissions(project, InteractiveRequest.objects.filter(pk=request.pk), DEADLINE, at)
+    rejected = dependents.reject_submissions(project, request, DEADLINE, at)
     run.status, run.status_detail, run.updated_at = RunStatus.RUNNING, "finishing expired interaction deadline", at
     run.queue_status, run.queue_updated_at = QueueStatus.STARTING, at
     run.error_code = run.queue_error = None
     payload = {"requestId": request.request_id, "attemptId": request.attempt.attempt_id}
-    owner, generation = journal.owner_of(run.lease), run.lease.generation
-    event = journal.entered(run, "run.interaction_timeout_started", owner, payload, at, generation=generation)
     derived.refresh([run])
+    owner, generation, moved = journal.owner_of(run.lease), run.lease.generation, [request, *intervals, *rejected]
+    event = journal.entered(
+        run, "run.interaction_timeout_started", owner, payload, at, generation=generation, moved=moved
+    )
     fields = ("status", "status_detail", "updated_at", "queue_status", "queue_updated_at", "error_code", "queue_error")
     _write(run, (*fields, *journal.HEAD_FIELDS))
 
@@ -143,6 +148,5 @@ def _overdue(run: Run, session_id: str) -> InteractiveRequest | None:
 
 
 def _write(run: Run, fields: tuple[str, ...]) -> None:
-    run.lease.ready_at = rules.ready_at(run, run.lease)
     mutex.write([run.lease], (*derived.DERIVED_FIELDS, *crashes.LEASE_FIELDS))
     mutex.write([run], fields)

@@ -59,7 +59,7 @@ def queue_message(project: Project, hold: Hold, draft: MessageDraft) -> tuple[Wo
         created_at=at,
         updated_at=at,
     )
-    event = waiting.entered(run, "message.queued", facts(message), at)
+    event = waiting.entered(run, "message.queued", facts(message), at, [message])
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write([event])
@@ -106,7 +106,7 @@ def facts(message: WorkflowMessage) -> dict[str, Any]:
 
 
 def _entered(run: Run, type: str, by: Actor, message: WorkflowMessage, at: datetime) -> Event:
-    return journal.entered(run, type, by, facts(message), at, generation=0)
+    return journal.entered(run, type, by, facts(message), at, generation=0, moved=[message])
 
 
 def _same(message: WorkflowMessage, draft: MessageDraft, content: Content) -> WorkflowMessage:

@@ -196,5 +196,6 @@ RELEASED_FIELDS = (
     "takeover_at",
     "pending_requests",
     "open_work",
+    "effects_in_doubt",
     "ready_at",
 )

@@ -52,11 +52,14 @@ def observed(seen: Mapping[int, tuple[Run, Observation, datetime]]) -> None:
     lengthen(active)
 
 
-def lengthen(active: Mapping[int, tuple[int | None, datetime]], *, close: bool = False) -> None:
-    """Move the open intervals of these attempts (by key) to the active time that was observed; it never shrinks."""
+def lengthen(active: Mapping[int, tuple[int | None, datetime]], *, close: bool = False) -> list[ActiveInterval]:
+    """Move the open intervals of these attempts (by key) to the active time that was observed; it never shrinks.
+
+    Stores them; those that moved.
+    """
     if not active:
-        return
-    intervals = list(ActiveInterval.objects.filter(attempt__in=active, ended_at=None))
+        return []
+    intervals = list(ActiveInterval.objects.filter(attempt__in=active, ended_at=None).select_related("attempt"))
     for interval in intervals:
         active_ms, at = active[interval.attempt_id]
         if active_ms is not None:
@@ -64,13 +67,14 @@ def lengthen(active: Mapping[int, tuple[int | None, datetime]], *, close: bool =
         if close:
             interval.ended_at = interval.observed_at
     mutex.write(intervals, ["elapsed_ms", "observed_at", "ended_at"])
+    return intervals
 
 
-def open_interval(attempt: NodeAttempt, number: int, at: datetime) -> None:
+def open_interval(attempt: NodeAttempt, number: int, at: datetime) -> ActiveInterval:
     """Begin to count active time."""
-    ActiveInterval.objects.create(attempt=attempt, number=number, elapsed_ms=0, started_at=at, observed_at=at)
+    return ActiveInterval.objects.create(attempt=attempt, number=number, elapsed_ms=0, started_at=at, observed_at=at)
 
 
-def close_all(attempts: Sequence[NodeAttempt]) -> None:
-    """End the open intervals of these attempts at their last observation."""
-    lengthen({attempt.pk: (None, attempt.updated_at) for attempt in attempts}, close=True)
+def close_all(attempts: Sequence[NodeAttempt]) -> list[ActiveInterval]:
+    """End the open intervals of these attempts at their last observation. Stores them; those that moved."""
+    return lengthen({attempt.pk: (None, attempt.updated_at) for attempt in attempts}, close=True)

@@ -4,14 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Prefetch, QuerySet
 
 from runs import journal
 from runs.journal import SYSTEM, Actor
 from runs.models import Effect, EffectAttempt, Event, Run
 from runs.states import RUN_SCOPE, ActorType, EffectOutcome, EffectStatus
-from runs.transitions import mutex
+from runs.transitions import derived, mutex
 
+_TRY_FIELDS = ("outcome", "finished_at", "error")
+_OPEN_TRIES = "open_tries"
 _FIELDS = ("status", "next_attempt_at", "error", "updated_at", "settled_at", "revision")
 
 
@@ -35,10 +37,10 @@ def doubted(run: Run, effects: Sequence[Effect], by: Actor, reason: str, at: dat
     """Move applying effects to ambiguous, in memory; their events."""
     events = []
     for effect in effects:
-        _settle(effect, EffectStatus.AMBIGUOUS, at)
-        effect.next_attempt_at = None
+        _settle(run, effect, EffectStatus.AMBIGUOUS, at)
         payload = {"runId": run.run_id, "reason": reason}
-        events.append(journal.entered_on_effect(run, effect, "effect.ambiguous", by, payload, at))
+        tries = _interrupted(effect, at)
+        events.append(journal.entered_on_effect(run, effect, "effect.ambiguous", by, payload, at, moved=tries))
     return events
 
 
@@ -46,7 +48,7 @@ def applied(run: Run, effects: Sequence[Effect], at: datetime) -> list[Event]:
     """Move pending effects to applied, in memory; their events."""
     events = []
     for effect in effects:
-        _settle(effect, EffectStatus.APPLIED, at)
+        _settle(run, effect, EffectStatus.APPLIED, at)
         payload = {"runId": run.run_id, "effectType": effect.effect_type}
         events.append(journal.entered_on_effect(run, effect, "effect.applied", SYSTEM, payload, at))
     return events
@@ -58,34 +60,47 @@ def ended(run: Run, effects: Sequence[Effect], actor_id: str, reason: str, at: d
     by = Actor(ActorType.CONTROL, actor_id)
     for effect in effects:
         is_applying = effect.status == EffectStatus.APPLYING
-        _settle(effect, EffectStatus.AMBIGUOUS if is_applying else EffectStatus.CANCELLED, at)
-        effect.next_attempt_at, effect.error = None, run.error
+        _settle(run, effect, EffectStatus.AMBIGUOUS if is_applying else EffectStatus.CANCELLED, at)
+        effect.error = run.error
+        tries = _interrupted(effect, at) if is_applying else []
         payload = {"runId": run.run_id, "reason": reason}
-        events.append(journal.entered_on_effect(run, effect, f"effect.{effect.status}", by, payload, at))
+        event = journal.entered_on_effect(run, effect, f"effect.{effect.status}", by, payload, at, moved=tries)
+        events.append(event)
     return events
 
 
 def write(effects: Mapping[int, Sequence[Effect]]) -> None:
-    """Store moved effects, and interrupt the open tries of those that became ambiguous."""
+    """Store moved effects, and the open tries of those that became ambiguous."""
     moved = [effect for group in effects.values() for effect in group]
     mutex.write(moved, _FIELDS)
-    ambiguous = [effect for effect in moved if effect.status == EffectStatus.AMBIGUOUS]
-    if ambiguous:
-        EffectAttempt.objects.filter(effect__in=ambiguous, finished_at=None).update(
-            outcome=EffectOutcome.INTERRUPTED, finished_at=_of_effect("settled_at"), error=_of_effect("error")
-        )
+    doubtful = [effect for effect in moved if effect.status == EffectStatus.AMBIGUOUS]
+    mutex.write([attempt for effect in doubtful for attempt in _open_tries(effect)], _TRY_FIELDS)
 
 
-def _settle(effect: Effect, status: EffectStatus, at: datetime) -> None:
+def _settle(run: Run, effect: Effect, status: EffectStatus, at: datetime) -> None:
+    derived.effect_moves(run, effect, status)
     effect.status, effect.updated_at, effect.settled_at = status, at, at
+    if status != EffectStatus.APPLIED:
+        effect.next_attempt_at = None
+
+
+def _interrupted(effect: Effect, at: datetime) -> list[EffectAttempt]:
+    """The open try of an effect, one at most, interrupted in memory."""
+    for attempt in _open_tries(effect):
+        attempt.outcome, attempt.finished_at, attempt.error = EffectOutcome.INTERRUPTED, at, effect.error
+    return _open_tries(effect)
+
+
+def _open_tries(effect: Effect) -> list[EffectAttempt]:
+    """As they were read along with the effect."""
+    tries: list[EffectAttempt] = getattr(effect, _OPEN_TRIES)
+    return tries
 
 
 def _by_run(effects: QuerySet[Effect]) -> dict[int, list[Effect]]:
     groups: dict[int, list[Effect]] = defaultdict(list)
+    open_tries = Prefetch("attempts", EffectAttempt.objects.filter(finished_at=None), to_attr=_OPEN_TRIES)
+    effects = effects.select_related("error").prefetch_related(open_tries)
     for effect in sorted(effects, key=lambda effect: effect.effect_id):
         groups[effect.run_id].append(effect)
     return groups
-
-
-def _of_effect(field: str) -> Subquery:
-    return Subquery(Effect.objects.filter(pk=OuterRef("effect_id")).values(field))

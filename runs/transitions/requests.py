@@ -62,11 +62,11 @@ def raise_request(project: Project, hold: Hold, ask: RequestAsk) -> tuple[Intera
         updated_at=at,
     )
     waiting.rest(run, WAITING, at)
-    waiting.rest_attempt(attempt, at)
+    moved = [request, *waiting.rest_attempt(attempt, at)]
     crashes.progressed(run)
     derived.refresh([run])
     payload = facts(request) | {"kind": request.kind, "targetSessionId": request.target_session_id}
-    event = waiting.entered(run, "request.raised", payload | waiting.facts(run), at)
+    event = waiting.entered(run, "request.raised", payload | waiting.facts(run), at, moved)
     waiting.write(run)
 
     journal.write([event])
@@ -86,9 +86,9 @@ def withdraw_request(project: Project, hold: Hold, request_id: str) -> Interacti
     request.status, request.updated_at = RequestStatus.CANCELLED, at
     request.revision += 1
     mutex.write([request], ["status", "revision", "updated_at"])
-    dependents.reject_submissions(project, InteractiveRequest.objects.filter(pk=request.pk), WITHDRAWN, at)
-    waiting.go_on(run, request.attempt, at)
-    event = waiting.entered(run, "request.withdrawn", facts(request) | waiting.facts(run), at)
+    rejected = dependents.reject_submissions(project, request, WITHDRAWN, at)
+    moved = [request, *rejected, *waiting.go_on(run, request.attempt, at)]
+    event = waiting.entered(run, "request.withdrawn", facts(request) | waiting.facts(run), at, moved)
     waiting.write(run)
 
     journal.write([event])

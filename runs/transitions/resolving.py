@@ -60,7 +60,6 @@ def store(runs: Sequence[Run], decisions: Sequence[HumanDecision], by: Actor, no
     DecisionResolution.objects.bulk_create(decision.resolution for decision in decisions)
     mutex.write(decisions, _DECISION_FIELDS)
     undecided = set(HumanDecision.objects.filter(run__in=runs, resolution=None).values_list("run_id", flat=True))
-    derived.refresh(runs)
     events = []
     for run in runs:
         if rules_decisions.goes_on(run, run.lease.pending_requests, run.pk in undecided):
@@ -83,6 +82,8 @@ def facts(decision: HumanDecision) -> dict[str, Any]:
 def _resolved(run: Run, decision: HumanDecision, by: Actor, at: datetime) -> Event:
     resolution = decision.resolution
     decision.resolved_at = decision.updated_at = at
+    if not run.is_over:
+        run.lease.open_work -= 1
     response: Any = None if resolution.response is None else canonical.loads(bytes(resolution.response.content))
     payload = facts(decision) | {
         "outcome": resolution.outcome,
@@ -94,10 +95,10 @@ def _resolved(run: Run, decision: HumanDecision, by: Actor, at: datetime) -> Eve
 
 def _offered(run: Run, by: Actor, at: datetime) -> list[Event]:
     """The run is handed out next; a paused one once it is unpaused."""
-    run.error_code = run.queue_error = None
     if run.paused:
         run.parked_by_pause = True
         return []
+    run.error_code = run.queue_error = None
     run.queue_status, run.queue_updated_at, run.available_at = QueueStatus.QUEUED, at, at
     run.lease.ready_at = rules.ready_at(run, run.lease)
     payload = {"status": QueueStatus.QUEUED}

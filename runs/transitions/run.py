@@ -1,12 +1,14 @@
 """What the holder of a run does with it: mark it running, park it, complete it, fail it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from runs import clock, journal, rules
+from runs.journal import Actor
 from runs.models import Event, Project, Run
+from runs.models.remembering import Remembering
 from runs.states import PARK_EFFECT, SETTLE_EFFECT, ErrorCode, QueueStatus
 from runs.transitions import blobs, dependents, derived, ending, mutex, outbox, wishes
 from runs.transitions.mutex import Hold, Outcome, transition
@@ -45,16 +47,18 @@ def mark_running_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
 
     decided = mutex.decide(holds, runs, lambda run, hold: _permit(MARK_RUNNING, run, hold, now))
 
-    events = []
+    events, ready_anew = [], []
     for run in decided.runs:
         at, status = mutex.never_back(run, now), rules.running_now(run, run.lease)
         if run.status != status:
             run.status, run.updated_at = status, at
         run.queue_status = QueueStatus.RUNNING
         run.started_at, run.queue_updated_at = run.started_at or at, at
+        # Claimed, a run is ready as before; only under a claim for control may this make it so.
+        if derived.is_ready_anew(run):
+            ready_anew.append(run.lease)
         events.append(_entered(run, "run.queue_running", {"status": run.queue_status}, now))
-    # Claimed, a run is ready as before; only under a claim for control may this make it so.
-    mutex.write([run.lease for run in decided.runs if derived.is_ready_anew(run)], ["ready_at"])
+    mutex.write(ready_anew, ["ready_at"])
     mutex.write(
         decided.runs, ["status", "updated_at", "queue_status", "queue_updated_at", "started_at", *journal.HEAD_FIELDS]
     )
@@ -80,12 +84,12 @@ def park_all(project: Project, holds: Sequence[Hold]) -> list[Outcome]:
     events = []
     for run in decided.runs:
         run.queue_status, run.queue_updated_at = QueueStatus.PARKED, mutex.never_back(run, now)
-        events.append(_entered(run, "run.queue_parked", {"status": run.queue_status}, now))
-        events += outbox.applied(run, effects.get(run.pk, ()), run.head_at)
+        holder = journal.owner_of(run.lease)
         mutex.release(run.lease)
         run.lease.ready_at = rules.ready_at(run, run.lease)
+        events.append(_entered(run, "run.queue_parked", {"status": run.queue_status}, now, by=holder))
+        events += outbox.applied(run, effects.get(run.pk, ()), run.head_at)
     outbox.write(effects)
-    derived.refresh([run for run in decided.runs if run.pk in effects])
     mutex.write([run.lease for run in decided.runs], mutex.RELEASED_FIELDS)
     mutex.write(decided.runs, ["queue_status", "queue_updated_at", *journal.HEAD_FIELDS])
     events += wishes.carried_out(project, [run for run in decided.runs if run.lease.wish], now)
@@ -110,15 +114,18 @@ def complete_all(project: Project, completions: Sequence[Completion]) -> list[Ou
 
     effects = outbox.pending_of_type(decided.runs, SETTLE_EFFECT)
     stored = blobs.stored(project, outputs.values(), now)
+    work = dependents.OpenWork(decided.runs)
     events = []
     for run, item in decided.allowed:
-        events.append(_entered(run, "run.queue_done", {"status": QueueStatus.DONE}, now))
-        events += outbox.applied(run, effects.get(run.pk, ()), run.head_at)
-        ending.end(run, COMPLETE, run.head_at)
+        at, holder = mutex.never_back(run, now), journal.owner_of(run.lease)
+        ending.end(run, COMPLETE, at)
         run.output = stored[outputs[item.run_id]]
+        moved = work.completed(run, at)
+        events.append(_entered(run, "run.queue_done", {"status": QueueStatus.DONE}, now, by=holder, moved=moved))
+        events += outbox.applied(run, effects.get(run.pk, ()), at)
     ending.write(decided.runs)
     outbox.write(effects)
-    dependents.complete(decided.runs)
+    work.write()
 
     journal.write(events)
     return decided.outcomes
@@ -178,6 +185,16 @@ def _may_complete(run: Run, item: Completion, now: datetime, outputs: dict[str, 
     outputs[item.run_id] = blobs.document(item.output)
 
 
-def _entered(run: Run, type: str, payload: dict[str, Any], now: datetime) -> Event:
-    at, lease = mutex.never_back(run, now), run.lease
-    return journal.entered(run, type, journal.owner_of(lease), payload, at, generation=lease.generation)
+def _entered(
+    run: Run,
+    type: str,
+    payload: dict[str, Any],
+    now: datetime,
+    *,
+    by: Actor | None = None,
+    moved: Collection[Remembering] = (),
+) -> Event:
+    """An event of the holder's, or of whoever was that a moment ago."""
+    by = by or journal.owner_of(run.lease)
+    at, generation = mutex.never_back(run, now), run.lease.generation
+    return journal.entered(run, type, by, payload, at, generation=generation, moved=moved)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from runs import journal
+from runs import journal, rules
 from runs.journal import Actor
 from runs.models import Event, Run
 from runs.models.lease import WISH_FIELDS
 from runs.states import QueueStatus
-from runs.transitions import crashes, dependents, derived, mutex, outbox
+from runs.transitions import crashes, dependents, mutex, outbox
 
 RUN_FIELDS = (
     "paused",
@@ -29,6 +29,7 @@ def paused(pauses: Sequence[tuple[Run, Actor, str | None]], now: datetime) -> li
     if not runs:
         return []
     effects = outbox.applying(runs)
+    intervals = dependents.close_intervals(runs)
     events: list[Event] = []
     for run, by, reason in pauses:
         at, lease = mutex.never_back(run, now), run.lease
@@ -39,10 +40,11 @@ def paused(pauses: Sequence[tuple[Run, Actor, str | None]], now: datetime) -> li
         run.parked_by_pause = run.queue_status != QueueStatus.PARKED
         run.queue_status, run.queue_updated_at = QueueStatus.PARKED, at
         run.paused, run.status_detail, run.updated_at = True, "paused", at
-        events.append(journal.entered(run, "run.paused", by, facts(run, reason), at, generation=lease.generation))
+        lease.ready_at = rules.ready_at(run, lease)
+        moved, generation = intervals.get(run.pk, ()), lease.generation
+        event = journal.entered(run, "run.paused", by, facts(run, reason), at, generation=generation, moved=moved)
+        events.append(event)
     outbox.write(effects)
-    dependents.close_intervals(runs)
-    derived.refresh(runs)
     mutex.write([run.lease for run in runs], _LEASE_FIELDS)
     mutex.write(runs, RUN_FIELDS)
     return events

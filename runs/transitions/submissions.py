@@ -55,7 +55,7 @@ def submit(project: Project, run_id: str, submission: Submission, by: Actor) -> 
         outcome=SubmissionOutcome.VALIDATING,
         created_at=at,
     )
-    event = journal.entered(run, "request.submitted", by, _facts(taken), at, generation=0)
+    event = journal.entered(run, "request.submitted", by, _facts(taken), at, generation=0, moved=[taken])
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write([event])
@@ -75,8 +75,8 @@ def accept_submission(
     request.updated_at = request.settled_at = at
     request.revision += 1
     mutex.write([request], ["status", "accepted_submission_id", "revision", "updated_at", "settled_at"])
-    waiting.go_on(run, request.attempt, at)
-    event = waiting.entered(run, "request.settled", _facts(submission) | waiting.facts(run), at)
+    moved = [submission, request, *waiting.go_on(run, request.attempt, at)]
+    event = waiting.entered(run, "request.settled", _facts(submission) | waiting.facts(run), at, moved)
     waiting.write(run)
 
     journal.write([event])
@@ -97,7 +97,7 @@ def reject_submission(
 
     why = rules.detail(error)
     _answer(project, submission, SubmissionOutcome.REJECTED, {**(receipt or {}), "error": why}, at)
-    event = waiting.entered(run, "request.submission_rejected", _facts(submission) | {"error": why}, at)
+    event = waiting.entered(run, "request.submission_rejected", _facts(submission) | {"error": why}, at, [submission])
     mutex.write([run], journal.HEAD_FIELDS)
 
     journal.write([event])

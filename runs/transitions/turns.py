@@ -75,4 +75,4 @@ def _entered(run: Run, type: str, by: Actor, turn: WorkflowTurn, at: datetime) -
         "targetSessionId": turn.message.target_session_id,
         "stopReason": turn.stop_reason,
     }
-    return journal.entered(run, type, by, payload, at, generation=0)
+    return journal.entered(run, type, by, payload, at, generation=0, moved=[turn])

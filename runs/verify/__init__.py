@@ -10,6 +10,7 @@ from runs.verify.dependents import dependents
 from runs.verify.journal import journals
 from runs.verify.lineage import lineages
 from runs.verify.state import states
+from runs.verify.views import views
 from runs.verify.violation import Violation
 
 RUNS_AT_ONCE = 200
@@ -53,5 +54,5 @@ def _keys(project: Project | None, after: int, limit: int) -> Sequence[int]:
 def _of(keys: Sequence[int]) -> list[Violation]:
     with one_moment():
         runs = list(Run.objects.select_related("lease", "project").filter(pk__in=keys).order_by("pk"))
-        found = [check for rule in (journals, states, dependents, lineages) for check in rule(runs)]
+        found = [check for rule in (journals, states, dependents, lineages, views) for check in rule(runs)]
     return sorted(found, key=lambda each: each.run_key)

@@ -26,7 +26,7 @@ def states(runs: Sequence[Run]) -> Iterator[Violation]:
         open_work = rules.open_work(run, pending, undecided.get(run.pk, 0), effects.get(run.pk, 0))
         for rule, detail in (*_axes(run), *_owner(run), *_derived(run, pending, open_work)):
             yield Violation.of(run, rule, detail)
-        if run.lease.effects_in_doubt != (in_doubt := doubts.get(run.pk, 0)):
+        if run.lease.effects_in_doubt != (in_doubt := rules.effects_in_doubt(run, doubts.get(run.pk, 0))):
             detail = f"its lease counts {run.lease.effects_in_doubt} effects in doubt of {in_doubt}"
             yield Violation.of(run, "derived", detail)
 

@@ -13,7 +13,7 @@ from runs.models.remembering import Remembering
 from runs.view.kinds import KINDS, PULSES, RUN, SUMMARY
 from runs.view.members import Members, plain
 
-__all__ = ["Changes", "View", "beat", "changes", "empty", "entry", "merge", "node", "pulse", "settled", "summary", "told"]
+__all__ = ["Changes", "View", "beat", "changes", "empty", "merge", "pulse", "put", "settled", "summary", "told"]
 
 View = dict[str, Any]
 Changes = dict[str, Any]
@@ -33,15 +33,13 @@ def summary(run: Run) -> dict[str, Any]:
     return {**_whole(run, RUN), **_whole(run.lease, SUMMARY[Lease]), "display_status": str(run.display_status)}
 
 
-def entry(row: Remembering) -> tuple[tuple[str, str], str, dict[str, Any]]:
-    """Where a row's entry stands, under which key, and all of it."""
+def put(view: View, row: Remembering) -> None:
+    """Put a row's whole entry into a view; of the attempts of one node the latest comes last."""
     kind = KINDS[type(row)]
-    return kind.path, kind.key(row), _whole(row, kind.members)
-
-
-def node(attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """A node of the graph, by the entry of its latest attempt."""
-    return {name: attempt.get(name) for name in ("status", "attempt_id", "attempt_number")}
+    part, name = kind.path
+    view[part][name][kind.key(row)] = _whole(row, kind.members)
+    if isinstance(row, NodeAttempt):
+        view["graph"]["nodes"][row.node_id] = _node(row)
 
 
 def pulse(lease: Lease) -> Changes:
@@ -79,7 +77,7 @@ def changes(run: Run, moved: Iterable[Remembering]) -> Changes:
         part, name = kind.path
         told.setdefault(part, {}).setdefault(name, {})[kind.key(row)] = entry
         if isinstance(row, NodeAttempt):
-            told.setdefault("graph", {}).setdefault("nodes", {})[row.node_id] = node(_whole(row, _NODE))
+            told.setdefault("graph", {}).setdefault("nodes", {})[row.node_id] = _node(row)
     return told
 
 
@@ -113,6 +111,11 @@ def settled(view: View) -> View:
     return without
 
 
+def _node(attempt: NodeAttempt) -> dict[str, Any]:
+    """A node of the graph, by its latest attempt."""
+    return _whole(attempt, _NODE)
+
+
 _NODE = plain("status", "attempt_id", "attempt_number")
 
 
@@ -128,9 +131,7 @@ def _whole(row: Remembering, members: Members) -> dict[str, Any]:
 def _moved(row: Remembering, members: Members) -> dict[str, Any]:
     if row.is_new:
         return _whole(row, members)
-    return {
-        name: member.shown(row) for name, member in members.items() if any(map(row.has_moved, member.moved_by))
-    }
+    return {name: member.shown(row) for name, member in members.items() if any(map(row.has_moved, member.moved_by))}
 
 
 def _display_status_has_moved(run: Run) -> bool:

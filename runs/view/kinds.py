@@ -51,14 +51,29 @@ LEASE: Members = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """Where the entries of a kind of row stand in the view. `always` is told along with whatever has moved."""
+    """Where the entries of a kind of row stand in the view, and what its rows are read with.
+
+    `run` is the way from a row to its run. `always` is told along with whatever has moved.
+    """
 
     path: tuple[str, str]
     key: Callable[[Any], str]
     members: Members
+    run: str = "run"
+    related: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     always: frozenset[str] = frozenset()
+
+    def run_of(self, row: Any) -> int:
+        """The key of the row's run."""
+        *ways, last = self.run.split("__")
+        for way in ways:
+            row = getattr(row, way)
+        key: int = getattr(row, f"{last}_id")
+        return key
 
 
 ATTEMPT = Kind(
@@ -72,7 +87,9 @@ ATTEMPT = Kind(
         **excerpt("error_message", of="error"),
         **times("started_at", "updated_at", "finished_at"),
     },
-    frozenset({"updated_at"}),
+    documents=("input", "output"),
+    texts=("error",),
+    always=frozenset({"updated_at"}),
 )
 INTERVAL = Kind(
     ("timeline", "intervals"),
@@ -82,7 +99,9 @@ INTERVAL = Kind(
         **plain("number", "elapsed_ms"),
         **times("started_at", "observed_at", "ended_at"),
     },
-    frozenset({"elapsed_ms", "observed_at"}),
+    run="attempt__run",
+    related=("attempt",),
+    always=frozenset({"elapsed_ms", "observed_at"}),
 )
 EFFECT = Kind(
     ("inspector", "effects"),
@@ -93,6 +112,8 @@ EFFECT = Kind(
         **excerpt("error_message", of="error"),
         **times("next_attempt_at", "created_at", "updated_at", "settled_at"),
     },
+    documents=("payload", "result"),
+    texts=("error",),
 )
 TRY = Kind(
     ("inspector", "tries"),
@@ -103,6 +124,9 @@ TRY = Kind(
         **excerpt("error_message", of="error"),
         **times("started_at", "finished_at"),
     },
+    run="effect__run",
+    related=("effect",),
+    texts=("error",),
 )
 REQUEST = Kind(
     ("inspector", "requests"),
@@ -113,6 +137,8 @@ REQUEST = Kind(
         **references("contract"),
         **times("created_at", "updated_at", "settled_at"),
     },
+    related=("attempt",),
+    documents=("contract",),
 )
 SUBMISSION = Kind(
     ("inspector", "submissions"),
@@ -123,6 +149,9 @@ SUBMISSION = Kind(
         **references("payload", "receipt"),
         **times("created_at"),
     },
+    run="request__run",
+    related=("request",),
+    documents=("payload", "receipt"),
 )
 
 
@@ -148,6 +177,8 @@ DECISION = Kind(
         **named("resolved_by", _of_resolution("actor_id"), "resolved_at"),
         **named("reason", _of_resolution("reason"), "resolved_at"),
     },
+    related=("attempt", "resolution"),
+    documents=("request", "default_response"),
 )
 ANSWER = Kind(
     ("inspector", "answers"),
@@ -158,6 +189,9 @@ ANSWER = Kind(
         **references("input"),
         **times("created_at"),
     },
+    run="decision__run",
+    related=("decision",),
+    documents=("input",),
 )
 MESSAGE = Kind(
     ("conversation", "messages"),
@@ -167,6 +201,7 @@ MESSAGE = Kind(
         **references("content", "evidence"),
         **times("created_at", "updated_at"),
     },
+    documents=("content", "evidence"),
 )
 TURN = Kind(
     ("conversation", "turns"),
@@ -176,6 +211,7 @@ TURN = Kind(
         **plain("turn_id", "stop_reason"),
         **times("started_at", "ended_at"),
     },
+    related=("message",),
 )
 
 KINDS: dict[type[Remembering], Kind] = {

@@ -34,7 +34,7 @@ def settle_own(tried: Tried, token: str, outcome: EffectOutcome = APPLIED, numbe
 
 def columns(made: Made) -> dict[str, Any]:
     """What stands in a run's row, apart from where its journal ends."""
-    row = dict(vars(made.run))
+    row = {name: value for name, value in vars(made.run).items() if name != "_before"}
     return {name: value for name, value in row.items() if name not in ("_state", "head_digest", "head_at")}
 
 

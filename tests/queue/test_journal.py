@@ -59,6 +59,16 @@ def test_the_fixed_text_form_names_the_length_of_every_member(make: RunBuilder) 
     made = make.queued(run_id="r1", origin_session_id="é")
 
     (event,) = made.events
+    assert event.changes is not None
+    told = f"{len(event.changes.encode())}:{event.changes}"
+    assert journal.text_form(event) == "3:run2:r11:110:run.queued7:session2:é-2:{}13:1796094000000" + told
+
+
+def test_an_event_from_before_there_were_views_keeps_its_text_form(make: RunBuilder) -> None:
+    (event,) = make.queued(run_id="r1", origin_session_id="é").events
+
+    event.changes = None
+
     assert journal.text_form(event) == "3:run2:r11:110:run.queued7:session2:é-2:{}13:1796094000000"
 
 

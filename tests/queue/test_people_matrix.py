@@ -23,6 +23,7 @@ from runs.verbs import (
     WRITE_TURN,
     Verb,
 )
+from tests import by_hand
 from tests.builders import FrozenClock, Made, RunBuilder, snapshot_of_everything, write
 from tests.queue.people_cast import ANN, SESSION, PeopleBuilder, ask
 
@@ -141,7 +142,9 @@ def test_every_verb_in_every_state(people: PeopleBuilder, name: str) -> None:
                 assert_carried_out(verb, made, call)
             else:
                 assert_refused(made, call)
+            by_hand.assert_told()
             transaction.set_rollback(True)
+    by_hand.forget()
 
 
 def is_allowed(verb: Verb, made: Made) -> bool:

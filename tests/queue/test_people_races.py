@@ -20,6 +20,7 @@ from runs.models import (
 )
 from runs.transitions import Completion, MessageDraft, RequestAsk
 from tests.builders import OPERATOR, Made, RunBuilder
+from tests.by_hand import written_by_hand
 from tests.queue.people_cast import ANN, BOB, CAT, Asked, PeopleBuilder
 from tests.soundness import assert_sound
 
@@ -113,6 +114,8 @@ def test_an_answer_against_its_deadline_and_the_sweep_leaves_one_resolution(peop
         # About when the threads arrive, some time before and some time after.
         deadline = clock.now() + timedelta(milliseconds=2 * number)
         HumanDecision.objects.update(deadline_at=deadline)
+        for key in HumanDecision.objects.values_list("run_id", flat=True):
+            written_by_hand(key)
 
         answered, *_ = at_once(
             partial(decided.answer, "yes", ANN, request_digest=digest),

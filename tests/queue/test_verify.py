@@ -56,8 +56,9 @@ def made(make: RunBuilder) -> Made:
 
 
 def found(**options: Any) -> list[tuple[str, str | None]]:
-    """What the proof finds: broken rules with the run's id."""
-    return [(violation.rule, violation.run_id) for violation in verify.violations(**options)]
+    """What the proof finds: broken rules with the run's id. Viewers, whom nobody told, are another file's subject."""
+    broken = [(violation.rule, violation.run_id) for violation in verify.violations(**options)]
+    return [each for each in broken if each[0] != "view"]
 
 
 def ended(make: RunBuilder) -> Made:
@@ -311,7 +312,7 @@ def test_runs_are_looked_at_in_bounded_batches(make: RunBuilder) -> None:
 
 def test_a_batch_costs_the_same_number_of_statements_whatever_it_holds(make: RunBuilder) -> None:
     counts = []
-    for size in (2, 20):
+    for size in (2, 16):
         transitions.reserve_all(make.project, [make.reservation() for _ in range(size)])
         transitions.claim_next(make.project, RUNNER, [f"{size} {n}" for n in range(size)])
         with CaptureQueriesContext(connection) as captured:
@@ -347,8 +348,10 @@ def test_the_command_prints_a_line_for_each_violation_and_fails(
     with pytest.raises(CommandError) as failed:
         call_command("verify", "--project", "project")
 
-    assert str(failed.value) == "1 violations in 2 runs (derived 1)."
-    assert capsys.readouterr().out == (f"derived: project {made.run_id}: its lease counts 7 open pieces of work of 1\n")
+    assert str(failed.value) == "2 violations in 2 runs (derived 1, view 1)."
+    derived, view = capsys.readouterr().out.splitlines()
+    assert derived == f"derived: project {made.run_id}: its lease counts 7 open pieces of work of 1"
+    assert view == f"view: project {made.run_id}: what its events told viewers is not what stands at /summary/open_work"
 
 
 def test_the_command_knows_its_projects(project: Project) -> None:

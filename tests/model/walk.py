@@ -1,0 +1,106 @@
+"""What every walk has: a project of its own, a clock that stands still, the model beside it, and the comparison."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from typing import TypeVar
+
+from django.db import transaction
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+
+from runs import errors
+from runs.models import Lease, Project
+from tests import by_hand
+from tests.builders import FrozenClock
+from tests.model import picture
+from tests.model.model import Queue, Refused
+from tests.soundness import assert_sound
+
+RUN_IDS = ["run-a", "run-b", "run-c", "run-d"]
+# Few of everything: only who meets others can conflict with them. The first ones are what a failing walk shrinks to.
+RUNS = st.sampled_from(RUN_IDS)
+OWNERS = st.sampled_from(["host-a", "host-b", "session-c"])
+SESSIONS = st.sampled_from(["session-a", "session-b"])
+# Which of the tokens that the run has had: mostly the latest, which may have been released or be expired by now.
+TOKENS = st.sampled_from(["latest"] * 6 + ["before", "first", "of another run"])
+
+T = TypeVar("T")
+Answer = tuple[str, object]
+
+
+class Walk(RuleBasedStateMachine):
+    """A walk; its rows are gone after it. Each rule does one thing to both queues, and they must say the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        by_hand.forget()
+        self._stack = ExitStack()
+        self._stack.enter_context(_rolled_back())
+        self.clock = self._stack.enter_context(FrozenClock())
+        self.project = Project.objects.create(path="project")
+        self.queue = Queue(self._spread)
+        self.tokens: defaultdict[str, list[str]] = defaultdict(list)
+        self._numbers = count(1)
+        self._agree = True
+
+    def teardown(self) -> None:
+        with self._stack:
+            if self._agree:
+                assert_sound()
+
+    def both(
+        self, model: Callable[[], object], product: Callable[[], T], told: Callable[[T], object] | None = None
+    ) -> bool:
+        """Whether the verb was allowed, by both. `told` is what of the product's answer the model answers, too."""
+        self._agree = False
+        # The product first: where it may choose, the model looks at what it chose.
+        actual, expected = _of_product(product, told), _of_model(model)
+        assert actual == expected
+        assert picture.of_database(self.project) == picture.of_model(self.queue)
+        self._agree = True
+        return actual[0] == "done"
+
+    def token(self, run_id: str, which: str) -> str:
+        """One of the tokens that there have been."""
+        of_others = [tokens[-1] for other, tokens in self.tokens.items() if other != run_id and tokens]
+        had = of_others[:1] if which == "of another run" else self.tokens[run_id]
+        if not had:
+            return "a token that nobody has"
+        return {"first": had[0], "before": had[-2:][0]}.get(which, had[-1])
+
+    def new_token(self, owner_id: str) -> str:
+        return f"token {next(self._numbers)} of {owner_id}"
+
+    def pass_by(self, ms: int) -> None:
+        """Time passes, and nothing else happens."""
+        self.clock.advance(ms)
+        self.queue.now += ms
+
+    def _spread(self, run_id: str) -> int:
+        return Lease.objects.values_list("backoff_ms", flat=True).get(run__project=self.project, run__run_id=run_id)
+
+
+@contextmanager
+def _rolled_back() -> Iterator[None]:
+    with transaction.atomic():
+        try:
+            yield
+        finally:
+            transaction.set_rollback(True)
+
+
+def _of_model(verb: Callable[[], object]) -> Answer:
+    try:
+        return "done", verb()
+    except Refused as refusal:
+        return "refused", str(refusal)
+
+
+def _of_product(verb: Callable[[], T], told: Callable[[T], object] | None) -> Answer:
+    try:
+        answer = verb()
+    except errors.Refusal as refusal:
+        return "refused", ": ".join([refusal.code, *filter(None, [refusal.facts.get("cause")])])
+    return "done", told and told(answer)

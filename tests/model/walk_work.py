@@ -1,0 +1,191 @@
+"""Rules of a walk: the attempts and the effects of a run."""
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from runs import rules_effects, transitions
+from runs.models import Effect, Run
+from runs.states import PARK_EFFECT, SETTLE_EFFECT, EffectOutcome
+from runs.transitions import AttemptStart, EffectReservation, Hold, Observation
+from tests.builders import OPERATOR, derive
+from tests.model import attempts, dependents, effects
+from tests.model.walk import SLOTS, TOKENS, Walk
+
+NODES = st.sampled_from(["node-1", "node-2"])
+ATTEMPTS = st.sampled_from(["attempt-1", "attempt-2", "attempt-3"])
+# By key: the type of the effect, and whose it is. The last three are not for callers to make.
+TYPES = {
+    "first": ("mail", "run"),
+    "second": ("mail", "run"),
+    "park": (PARK_EFFECT, "run"),
+    "settle": (SETTLE_EFFECT, "run"),
+    "elsewhere": ("mail", "project"),
+}
+KEYS = st.sampled_from(["first", "first", "first", "second", "elsewhere"])
+NUMBERS = st.sampled_from([0, 0, 0, -1])  # relative to the latest try
+
+
+class Attempts(Walk):
+    """Nodes are tried."""
+
+    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS, node_id=NODES, timeout_ms=st.sampled_from([1_000, None]))
+    def start_attempt(self, slot: str, which: str, attempt_id: str, node_id: str, timeout_ms: int | None) -> None:
+        run_id, token = self.aim(slot, which)
+        start = AttemptStart(attempt_id, node_id, timeout_ms=timeout_ms)
+        self.both(
+            lambda: attempts.start_attempt(self.queue, run_id, token, attempt_id, node_id, timeout_ms),
+            lambda: transitions.start_attempt(self.project, Hold(run_id, token), start),
+            lambda started: (started[0].attempt_id, started[1]),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS, active_ms=st.sampled_from([1_000, 500]))
+    def observe(self, slot: str, which: str, attempt_id: str, active_ms: int) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: attempts.observe(self.queue, run_id, token, attempt_id, active_ms),
+            lambda: transitions.progress_attempt(
+                self.project, Hold(run_id, token), Observation(attempt_id, None, active_ms)
+            ),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS)
+    def complete_attempt(self, slot: str, which: str, attempt_id: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: attempts.complete_attempt(self.queue, run_id, token, attempt_id),
+            lambda: transitions.complete_attempt(self.project, Hold(run_id, token), attempt_id),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS)
+    def fail_attempt(self, slot: str, which: str, attempt_id: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: attempts.fail_attempt(self.queue, run_id, token, attempt_id),
+            lambda: transitions.fail_attempt(self.project, Hold(run_id, token), attempt_id, "why"),
+        )
+
+
+class Effects(Walk):
+    """Things are done outside, and doubted, and settled."""
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, payload=st.sampled_from(["this", "this", "that"]))
+    def reserve_effect(self, slot: str, which: str, key: str, payload: str) -> None:
+        token, (effect_type, _) = self.token(run_id, which), TYPES[key]
+        self.both(
+            lambda: effects.reserve_effect(self.queue, run_id, token, key, effect_type, payload),
+            lambda: transitions.reserve_effect(
+                self.project, Hold(run_id, token), EffectReservation(effect_type, key, payload)
+            ),
+            lambda reserved: (reserved[0].status, reserved[1]),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS)
+    def start_effect(self, slot: str, which: str, key: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: effects.start_effect(self.queue, run_id, token, key),
+            lambda: transitions.start_effect(self.project, Hold(run_id, token), _effect_id(run_id, key)),
+            lambda started: started[1],
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS)
+    def try_effect(self, slot: str, which: str, key: str) -> None:
+        """The way into everything that can become of a try."""
+        run_id = self.run_ids[slot]
+        self.reserve_effect(run_id=run_id, which=which, key=key, payload="this")
+        self.start_effect(run_id=run_id, which=which, key=key)
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
+    def apply_effect(self, slot: str, which: str, key: str, number: int) -> None:
+        token, number = self.token(run_id, which), self._number(run_id, key, number)
+        self.both(
+            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.APPLIED),
+            lambda: transitions.apply_effect(
+                self.project, Hold(run_id, token), _effect_id(run_id, key), number, "result"
+            ),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS, retry_in_ms=st.sampled_from([None, 60_000, 0]))
+    def reject_effect(self, slot: str, which: str, key: str, number: int, retry_in_ms: int | None) -> None:
+        token, number = self.token(run_id, which), self._number(run_id, key, number)
+        self.both(
+            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.REJECTED, retry_in_ms),
+            lambda: transitions.reject_effect(
+                self.project, Hold(run_id, token), _effect_id(run_id, key), number, "why", retry_in_ms
+            ),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
+    def doubt_effect(self, slot: str, which: str, key: str, number: int) -> None:
+        token, number = self.token(run_id, which), self._number(run_id, key, number)
+        self.both(
+            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.AMBIGUOUS),
+            lambda: transitions.doubt_effect(self.project, Hold(run_id, token), _effect_id(run_id, key), number, "why"),
+        )
+
+    @rule(slot=SLOTS, key=KEYS, outcome=st.sampled_from([EffectOutcome.APPLIED, EffectOutcome.REJECTED]))
+    def settle_ambiguous_effect(self, slot: str, key: str, outcome: EffectOutcome) -> None:
+        run_id = self.run_ids[slot]
+        self.both(
+            lambda: effects.settle_ambiguous(self.queue, run_id, key, outcome),
+            lambda: transitions.settle_ambiguous_effect(
+                self.project, run_id, _effect_id(run_id, key), outcome, OPERATOR, "why"
+            ),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
+    def settle_own_try(self, slot: str, which: str, key: str, number: int) -> None:
+        token, number = self.token(run_id, which), self._number(run_id, key, number)
+        self.both(
+            lambda: effects.settle_own_try(self.queue, run_id, key, number, token, EffectOutcome.APPLIED),
+            lambda: transitions.settle_own_try(
+                self.project, run_id, _effect_id(run_id, key), number, token, EffectOutcome.APPLIED
+            ),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS)
+    def doubt_lost_effects(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: effects.doubt_lost(self.queue, run_id, token),
+            lambda: transitions.doubt_lost_effects(self.project, Hold(run_id, token)),
+            len,
+        )
+
+    @rule(slot=SLOTS, effect_type=st.sampled_from([PARK_EFFECT, SETTLE_EFFECT, "mail"]))
+    def settle_effects(self, slot: str, effect_type: str) -> None:
+        run_id = self.run_ids[slot]
+        self.both(
+            lambda: effects.settle_type(self.queue, run_id, effect_type),
+            lambda: transitions.settle_effect(self.project, run_id, effect_type),
+            lambda count: count,
+        )
+
+    @rule(slot=SLOTS, key=st.sampled_from(["park", "settle", "elsewhere"]))
+    def another_part_makes_an_effect(self, slot: str, key: str) -> None:
+        """One that no caller may reserve; no verb makes it, so that it has no event of its own."""
+        run_id = self.run_ids[slot]
+        standing = self.queue.runs.get(run_id)
+        if standing is None or standing.is_over or key in standing.effects:
+            return
+        effect_type, scope = TYPES[key]
+        run = Run.objects.select_related("lease").get(project=self.project, run_id=run_id)
+        Effect.objects.create(
+            run=run,
+            effect_id=_effect_id(run_id, key),
+            effect_type=effect_type,
+            idempotency_key=key,
+            owner_scope=scope,
+            created_at=self.clock.at,
+            updated_at=self.clock.at,
+        )
+        derive(run)
+        standing.effects[key] = dependents.Effect(effect_type, "", scope, revision=0)
+
+    def _number(self, run_id: str, key: str, relative: int) -> int:
+        run = self.queue.runs.get(run_id)
+        return relative + (len(run.effects[key].tries) if run and key in run.effects else 1)
+
+
+def _effect_id(run_id: str, key: str) -> str:
+    return rules_effects.effect_id(run_id, TYPES[key][0], key)
