@@ -18,8 +18,8 @@ def views(runs: Sequence[Run]) -> Iterator[Violation]:
         some = {run.pk: run for run in runs[start : start + RUNS_AT_ONCE]}
         folded = _folded(list(some))
         for key, shown in reading_view.whole_views(list(folded)).items():
-            differences = list(_differences("", view.settled(folded[key]), view.settled(shown)))
-            for place in differences[:NAMED]:
+            places = list(differences("", view.settled(folded[key]), view.settled(shown)))
+            for place in places[:NAMED]:
                 yield Violation.of(some[key], "view", f"what its events told viewers is not what stands at {place}")
 
 
@@ -35,10 +35,10 @@ def _folded(run_keys: Sequence[int]) -> dict[int, view.View]:
     return {key: folded[key] for key in folded if key not in untold}
 
 
-def _differences(place: str, told: Any, stands: Any) -> Iterator[str]:
+def differences(place: str, told: Any, stands: Any) -> Iterator[str]:
     """JSON pointers to where the two differ."""
     if isinstance(told, Mapping) and isinstance(stands, Mapping):
         for name in sorted(told.keys() | stands.keys()):
-            yield from _differences(f"{place}/{name}", told.get(name), stands.get(name))
+            yield from differences(f"{place}/{name}", told.get(name), stands.get(name))
     elif told != stands:
         yield place

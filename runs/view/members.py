@@ -90,13 +90,15 @@ def _reference(name: str) -> Callable[[Any], dict[str, Any] | None]:
 
 def _excerpt(name: str) -> Callable[[Any], str | None]:
     def shown(row: Any) -> str | None:
+        if getattr(row, f"{name}_id") is None:
+            return None
         if f"{name}_beginning" in row.__dict__:
-            beginning = getattr(row, f"{name}_beginning")
+            # SQLite's substr makes NULL of an empty blob.
+            beginning = getattr(row, f"{name}_beginning") or b""
         else:
-            blob = getattr(row, name)
-            beginning = None if blob is None else blob.content[:EXCERPT_BYTES]
+            beginning = getattr(row, name).content[:EXCERPT_BYTES]
         # What is cut in the middle of a character is beyond the excerpt anyway.
-        return None if beginning is None else bytes(beginning).decode(errors="ignore")[:EXCERPT]
+        return bytes(beginning).decode(errors="ignore")[:EXCERPT]
 
     return shown
 

@@ -41,15 +41,8 @@ def observe(queue: Queue, run_id: str, token: str, attempt_id: str, active_ms: i
         attempt.clocks[-1] = max(attempt.clocks[-1], active_ms)
 
 
-def complete_attempt(queue: Queue, run_id: str, token: str, attempt_id: str) -> None:
-    _ended(queue, run_id, token, attempt_id, AttemptStatus.COMPLETED)
-
-
-def fail_attempt(queue: Queue, run_id: str, token: str, attempt_id: str) -> None:
-    _ended(queue, run_id, token, attempt_id, AttemptStatus.FAILED)
-
-
-def _ended(queue: Queue, run_id: str, token: str, attempt_id: str, status: AttemptStatus) -> None:
+def end_attempt(queue: Queue, run_id: str, token: str, attempt_id: str, status: AttemptStatus) -> None:
+    """It is completed, or failed."""
     run = _worked_on(queue, run_id, token)
     open_attempt(run, attempt_id).end(status)
     run.progress()

@@ -68,15 +68,12 @@ def time_out(queue: Queue, run_id: str, token: str | None) -> None:
     ending.fail(_held_or_unbegun(queue, run_id, token), ErrorCode.TIMED_OUT, RunStatus.TIMED_OUT)
 
 
-def cancel_held(queue: Queue, run_id: str, token: str) -> None:
-    ending.cancel(_held(queue, run_id, token))
-
-
-def cancel_unowned(queue: Queue, run_id: str) -> None:
-    ending.cancel(_held_or_unbegun(queue, run_id, None))
+def cancel(queue: Queue, run_id: str, token: str | None) -> None:
+    ending.cancel(_held_or_unbegun(queue, run_id, token))
 
 
 def _held_or_unbegun(queue: Queue, run_id: str, token: str | None) -> Run:
+    """With a token the holder's run; without, one that nobody has begun."""
     run = queue.find(run_id)
     if token is None:
         guards.unbegun_and_unowned(run)

@@ -14,17 +14,14 @@ from runs import errors
 from runs.models import Lease, Project
 from tests import by_hand
 from tests.builders import FrozenClock
-from tests.model import picture
+from tests.model import picture, rows
 from tests.model.model import Queue, Refused
 from tests.soundness import assert_sound
 
-RUN_IDS = ["run-a", "run-b", "run-c", "run-d"]
-# Few of everything: only who meets others can conflict with them. The first ones are what a failing walk shrinks to.
-RUNS = st.sampled_from(RUN_IDS)
-OWNERS = st.sampled_from(["host-a", "host-b", "session-c"])
-SESSIONS = st.sampled_from(["session-a", "session-b"])
-# Which of the tokens that the run has had: mostly the latest, which may have been released or be expired by now.
-TOKENS = st.sampled_from(["latest"] * 6 + ["before", "first", "of another run"])
+# Few of everything: only who meets others can conflict with them. A failing walk shrinks to the first ones.
+# A run stands in one of a few slots; the next one takes the slot of one that is over.
+SLOTS = st.sampled_from(["a", "a", "a", "a", "b", "b", "c", "d"])
+SESSIONS = st.sampled_from(["session-a", "session-a", "session-b"])
 
 T = TypeVar("T")
 Answer = tuple[str, object]
@@ -41,6 +38,7 @@ class Walk(RuleBasedStateMachine):
         self.clock = self._stack.enter_context(FrozenClock())
         self.project = Project.objects.create(path="project")
         self.queue = Queue(self._spread)
+        self.run_ids = {slot: f"run-{slot}" for slot in "abcd"}
         self.tokens: defaultdict[str, list[str]] = defaultdict(list)
         self._numbers = count(1)
         self._agree = True
@@ -58,23 +56,24 @@ class Walk(RuleBasedStateMachine):
         # The product first: where it may choose, the model looks at what it chose.
         actual, expected = _of_product(product, told), _of_model(model)
         assert actual == expected
-        assert picture.of_database(self.project) == picture.of_model(self.queue)
+        assert rows.of_database(self.project) == picture.of_model(self.queue)
         self._agree = True
         return actual[0] == "done"
 
-    def token(self, run_id: str, which: str) -> str:
-        """One of the tokens that there have been."""
-        of_others = [tokens[-1] for other, tokens in self.tokens.items() if other != run_id and tokens]
-        had = of_others[:1] if which == "of another run" else self.tokens[run_id]
-        if not had:
-            return "a token that nobody has"
-        return {"first": had[0], "before": had[-2:][0]}.get(which, had[-1])
+    def number(self) -> int:
+        """One that has not been used in this walk."""
+        return next(self._numbers)
 
-    def new_token(self, owner_id: str) -> str:
-        return f"token {next(self._numbers)} of {owner_id}"
+    def known(self, run_id: str, kind: str, name: str) -> str:
+        """The name; or, where the run has none of it but others of the kind ("effects", say), the newest of those."""
+        run = self.queue.runs.get(run_id)
+        there = getattr(run, kind) if run else {}
+        return name if name in there or not there else list(there)[-1]
 
     def pass_by(self, ms: int) -> None:
         """Time passes, and nothing else happens."""
+        if ms <= 0:
+            return
         self.clock.advance(ms)
         self.queue.now += ms
 

@@ -5,30 +5,31 @@ from hypothesis.stateful import rule
 
 from runs import transitions
 from runs.states import Wish
-from runs.transitions import Hold
 from tests.builders import OPERATOR
 from tests.model import control
-from tests.model.walk import SLOTS, SESSIONS, TOKENS, Walk
+from tests.model.walk import SLOTS
+from tests.model.walk_leases import Leases
+
+WISHES = {Wish.PAUSE: transitions.request_pause, Wish.CANCEL: transitions.request_cancel}
+GRACES = st.sampled_from([5_000, 5_000, 60_000, 60_000, 600_000, 0, 600_001])
 
 
-class Control(Walk):
+class Control(Leases):
     """Cancelling, pausing, wishing, offering again."""
 
-    @rule(slot=SLOTS)
-    def cancel(self, slot: str) -> None:
+    @rule(slot=SLOTS, only_stale=st.booleans())
+    def cancel(self, slot: str, only_stale: bool) -> None:
         run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.cancel(self.queue, run_id),
-            lambda: transitions.cancel(self.project, run_id, OPERATOR),
-        )
-
-    @rule(slot=SLOTS)
-    def cancel_stale(self, slot: str) -> None:
-        run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.cancel_stale(self.queue, run_id),
-            lambda: transitions.cancel_stale(self.project, run_id),
-        )
+        if only_stale:
+            self.both(
+                lambda: control.cancel_stale(self.queue, run_id),
+                lambda: transitions.cancel_stale(self.project, run_id),
+            )
+        else:
+            self.both(
+                lambda: control.cancel(self.queue, run_id),
+                lambda: transitions.cancel(self.project, run_id, OPERATOR),
+            )
 
     @rule(slot=SLOTS)
     def pause(self, slot: str) -> None:
@@ -46,13 +47,12 @@ class Control(Walk):
             lambda: transitions.unpause(self.project, run_id, OPERATOR),
         )
 
-    @rule(slot=SLOTS, wish=st.sampled_from(list(Wish)), grace_ms=st.sampled_from([5_000, 60_000, 600_000, 0, 600_001]))
-    def wish(self, slot: str, wish: Wish, grace_ms: int) -> None:
-        run_id = self.run_ids[slot]
-        request = {Wish.PAUSE: transitions.request_pause, Wish.CANCEL: transitions.request_cancel}[wish]
+    @rule(slot=SLOTS, wish=st.sampled_from(list(WISHES)), grace_ms=GRACES, of_a_holder=st.sampled_from([True, False]))
+    def wish(self, slot: str, wish: Wish, grace_ms: int, of_a_holder: bool) -> None:
+        run_id = self.aim(slot, "a holder's")[0] if of_a_holder else self.run_ids[slot]
         self.both(
             lambda: control.wish(self.queue, run_id, wish, grace_ms),
-            lambda: request(self.project, run_id, grace_ms, OPERATOR),
+            lambda: WISHES[wish](self.project, run_id, grace_ms, OPERATOR),
         )
 
     @rule(slot=SLOTS)
@@ -63,42 +63,16 @@ class Control(Walk):
             lambda: transitions.withdraw_wish(self.project, run_id, OPERATOR),
         )
 
-    @rule(slot=SLOTS)
-    def run_now(self, slot: str) -> None:
+    @rule(slot=SLOTS, forgets_crashes=st.booleans())
+    def offer_again(self, slot: str, forgets_crashes: bool) -> None:
         run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.run_now(self.queue, run_id),
-            lambda: transitions.run_now(self.project, run_id, OPERATOR),
-        )
-
-    @rule(slot=SLOTS)
-    def request_resume(self, slot: str) -> None:
-        run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.request_resume(self.queue, run_id),
-            lambda: transitions.request_resume(self.project, run_id),
-        )
-
-    @rule(slot=SLOTS)
-    def pause_parked(self, slot: str) -> None:
-        run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.pause_parked(self.queue, run_id),
-            lambda: transitions.pause_parked(self.project, run_id),
-        )
-
-    @rule(slot=SLOTS)
-    def resume_interaction(self, slot: str) -> None:
-        run_id = self.run_ids[slot]
-        self.both(
-            lambda: control.resume_interaction(self.queue, run_id),
-            lambda: transitions.resume_interaction(self.project, run_id),
-        )
-
-    @rule(slot=SLOTS, which=TOKENS, session_id=SESSIONS)
-    def begin_interaction_timeout(self, slot: str, which: str, session_id: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: control.begin_interaction_timeout(self.queue, run_id, token, session_id),
-            lambda: transitions.begin_interaction_timeout(self.project, Hold(run_id, token), session_id),
-        )
+        if forgets_crashes:
+            self.both(
+                lambda: control.run_now(self.queue, run_id),
+                lambda: transitions.run_now(self.project, run_id, OPERATOR),
+            )
+        else:
+            self.both(
+                lambda: control.request_resume(self.queue, run_id),
+                lambda: transitions.request_resume(self.project, run_id),
+            )

@@ -10,7 +10,8 @@ from runs.models import HumanDecision
 from runs.transitions import DecisionAnswer, DecisionAsk, Hold, Person
 from tests.model import decisions
 from tests.model.dependents import Question
-from tests.model.walk import SLOTS, TOKENS, Walk
+from tests.model.walk import SLOTS
+from tests.model.walk_leases import TOKENS, Leases
 
 DECISIONS = st.sampled_from(["decision-1", "decision-1", "decision-2"])
 QUESTIONS = st.builds(Question, st.sampled_from(["Go on?", "Stop?"]), st.sampled_from([1, 2]), st.booleans())
@@ -20,7 +21,7 @@ CHOICES = ["yes", "no"]
 NEVER_SHOWN = "0" * 64
 
 
-class Decisions(Walk):
+class Decisions(Leases):
     """A run asks people."""
 
     def __init__(self) -> None:
@@ -29,10 +30,8 @@ class Decisions(Walk):
         self.digests: dict[tuple[int, str, int], str] = {}
 
     @rule(slot=SLOTS, which=TOKENS, decision_id=DECISIONS, question=QUESTIONS, within_ms=WITHIN)
-    def ask_decision(
-        self, slot: str, which: str, decision_id: str, question: Question, within_ms: int | None
-    ) -> None:
-        token, deadline_at = self.token(run_id, which), self._deadline(within_ms)
+    def ask_decision(self, slot: str, which: str, decision_id: str, question: Question, within_ms: int | None) -> None:
+        (run_id, token), deadline_at = self.aim(slot, which), self._deadline(within_ms)
         self.both(
             lambda: decisions.ask_decision(self.queue, run_id, token, decision_id, question, deadline_at),
             lambda: transitions.ask_decision(
@@ -46,7 +45,8 @@ class Decisions(Walk):
     def amend_decision(
         self, slot: str, which: str, decision_id: str, question: Question, within_ms: int | None
     ) -> None:
-        token, deadline_at = self.token(run_id, which), self._deadline(within_ms)
+        (run_id, token), deadline_at = self.aim(slot, which), self._deadline(within_ms)
+        decision_id = self.known(run_id, "decisions", decision_id)
         self.both(
             lambda: decisions.amend_decision(self.queue, run_id, token, decision_id, question, deadline_at),
             lambda: transitions.amend_decision(
@@ -64,8 +64,8 @@ class Decisions(Walk):
     )
     def answer_decision(self, slot: str, decision_id: str, person: str, choice: str, behind: int) -> None:
         run_id = self.run_ids[slot]
-        run = self.queue.runs.get(run_id)
-        version = run.decisions[decision_id].version - behind if run and decision_id in run.decisions else 0
+        run, decision_id = self.queue.runs.get(run_id), self.known(run_id, "decisions", decision_id)
+        version = run.decisions[decision_id].version - behind if run and run.decisions else 0
         digest = self.digests[run.number, decision_id, version] if run and version else NEVER_SHOWN
         self.both(
             lambda: decisions.answer_decision(self.queue, run_id, decision_id, person, choice, version),
@@ -78,6 +78,7 @@ class Decisions(Walk):
     @rule(slot=SLOTS, decision_id=DECISIONS)
     def expire_decision(self, slot: str, decision_id: str) -> None:
         run_id = self.run_ids[slot]
+        decision_id = self.known(run_id, "decisions", decision_id)
         self.both(
             lambda: decisions.expire_decision(self.queue, run_id, decision_id),
             lambda: transitions.expire_decision(self.project, run_id, decision_id),

@@ -7,8 +7,9 @@ from runs import transitions
 from runs.journal import Actor
 from runs.states import ActorType, ErrorCode
 from runs.transitions import Completion, Failure, Hold, Note
-from tests.model import holding
-from tests.model.walk import SLOTS, TOKENS, Walk
+from tests.model import holding, reserving
+from tests.model.walk import SLOTS
+from tests.model.walk_leases import TOKENS, Leases
 
 OUTSIDER = Actor(ActorType.SESSION, "session-a")
 HELD_BACK = {
@@ -17,24 +18,8 @@ HELD_BACK = {
 }
 
 
-class Holders(Walk):
-    """Marking, parking, ending."""
-
-    @rule(slot=SLOTS, which=TOKENS)
-    def mark_running(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: holding.mark_running(self.queue, run_id, token),
-            lambda: transitions.mark_running(self.project, Hold(run_id, token)),
-        )
-
-    @rule(slot=SLOTS, which=TOKENS)
-    def park(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: holding.park(self.queue, run_id, token),
-            lambda: transitions.park(self.project, Hold(run_id, token)),
-        )
+class Holders(Leases):
+    """Handing back and ending."""
 
     @rule(slot=SLOTS, which=TOKENS, code=st.sampled_from(list(HELD_BACK)))
     def park_held_back(self, slot: str, which: str, code: ErrorCode) -> None:
@@ -45,14 +30,6 @@ class Holders(Walk):
         )
 
     @rule(slot=SLOTS, which=TOKENS)
-    def park_ambiguous_effect(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: holding.park_ambiguous_effect(self.queue, run_id, token),
-            lambda: transitions.park_ambiguous_effect(self.project, Hold(run_id, token)),
-        )
-
-    @rule(slot=SLOTS, which=TOKENS)
     def complete(self, slot: str, which: str) -> None:
         run_id, token = self.aim(slot, which)
         self.both(
@@ -60,43 +37,42 @@ class Holders(Walk):
             lambda: transitions.complete(self.project, Completion(run_id, token, "output")),
         )
 
-    @rule(slot=SLOTS, which=TOKENS | st.none(), is_late=st.booleans())
-    def fail(self, slot: str, which: str | None, is_late: bool) -> None:
-        """Fails, or times out; without a token it comes from outside."""
-        run_id = self.run_ids[slot]
-        token = None if which is None else self.token(run_id, which)
-        if is_late:
+    @rule(slot=SLOTS, which=TOKENS | st.none(), how=st.sampled_from(["fail", "time out", "cancel"]))
+    def stop(self, slot: str, which: str | None, how: str) -> None:
+        """As the holder; without a token from outside, a run that nobody has begun."""
+        run_id, token = (self.run_ids[slot], None) if which is None else self.aim(slot, which)
+        if how == "fail":
+            self.both(
+                lambda: holding.fail(self.queue, run_id, token, "broken"),
+                lambda: transitions.fail(self.project, Failure(run_id, "broken", "why", token)),
+            )
+        elif how == "time out":
             self.both(
                 lambda: holding.time_out(self.queue, run_id, token),
                 lambda: transitions.time_out(self.project, run_id, "why", token),
             )
         else:
             self.both(
-                lambda: holding.fail(self.queue, run_id, token, "broken"),
-                lambda: transitions.fail(self.project, Failure(run_id, "broken", "why", token)),
+                lambda: holding.cancel(self.queue, run_id, token),
+                lambda: (
+                    transitions.cancel_unowned(self.project, run_id)
+                    if token is None
+                    else transitions.cancel_held(self.project, Hold(run_id, token))
+                ),
             )
-
-    @rule(slot=SLOTS, which=TOKENS)
-    def cancel_held(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: holding.cancel_held(self.queue, run_id, token),
-            lambda: transitions.cancel_held(self.project, Hold(run_id, token)),
-        )
-
-    @rule(slot=SLOTS)
-    def cancel_unowned(self, slot: str) -> None:
-        run_id = self.run_ids[slot]
-        self.both(
-            lambda: holding.cancel_unowned(self.queue, run_id),
-            lambda: transitions.cancel_unowned(self.project, run_id),
-        )
 
     @rule(slot=SLOTS, which=TOKENS | st.none())
     def note(self, slot: str, which: str | None) -> None:
-        run_id = self.run_ids[slot]
-        token = None if which is None else self.token(run_id, which)
+        run_id, token = (self.run_ids[slot], None) if which is None else self.aim(slot, which)
         self.both(
             lambda: holding.note(self.queue, run_id, token),
             lambda: transitions.record_event(self.project, Note(run_id, "seen", {}, token), OUTSIDER),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS)
+    def delete(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: reserving.delete(self.queue, run_id, token),
+            lambda: transitions.delete(self.project, Hold(run_id, token)),
         )

@@ -1,56 +1,71 @@
 """Rules of a walk: runs are claimed, renewed and lost, and time passes."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from runs import transitions
 from runs.transitions import Claimant as ProductClaimant
 from runs.transitions import Hold
-from tests.model import claiming
+from tests.model import claiming, holding
 from tests.model.claiming import Claimant
 from tests.model.model import Order
-from tests.model.walk import OWNERS, RUN_IDS, RUNS, TOKENS
-from tests.model.walk_holders import Holders
+from tests.model.walk import SLOTS
 from tests.model.walk_runs import ORDERS, WORKFLOWS, Runs
 
+OWNERS = st.sampled_from(["host-a", "host-b", "session-c"])
 CLAIMANTS = st.builds(Claimant, OWNERS, st.sampled_from([30_000, 30_000, 10_000, 0]), st.booleans())
-LEASE_MS = 30_000
+# Which token a rule calls with: of a holder who is seen to be there first, or one that the run has had at some time.
+TOKENS = st.sampled_from(
+    ["a holder's"] * 7 + ["the next holder's", "the latest", "the one before", "the first", "another's"]
+)
+PURPOSES = {
+    "to work": (claiming.claim, transitions.claim),
+    "for validation": (claiming.claim_for_validation, transitions.claim_for_validation),
+    "for control": (claiming.claim_for_control, transitions.claim_for_control),
+}
 
 
-class Leases(Runs, Holders):
+class Leases(Runs):
     """Claiming, renewing, sweeping."""
 
-    @initialize(orders=st.lists(ORDERS, min_size=4, max_size=4), begun=st.lists(RUNS, max_size=4))
-    def begin(self, orders: list[Order], begun: list[str]) -> None:
-        for run_id, order in zip(RUN_IDS, orders, strict=True):
-            self.reserve(run_id=run_id, order=order)
-        for run_id in begun:
-            self.work_on(run_id=run_id, owner_id="host-a")
+    @initialize(orders=st.lists(ORDERS, min_size=4, max_size=4))
+    def begin(self, orders: list[Order]) -> None:
+        for slot, order in zip("abcd", orders, strict=True):
+            self.reserve(slot=slot, order=replace(order, snapshot="as ever"), anew=False)
 
-    @rule(run_id=RUNS, claimant=CLAIMANTS)
-    def claim(self, run_id: str, claimant: Claimant) -> None:
-        token = self.new_token(claimant.owner_id)
-        if self.both(
-            lambda: claiming.claim(self.queue, run_id, claimant, token),
-            lambda: transitions.claim(self.project, run_id, _product(claimant), token),
-        ):
-            self.tokens[run_id].append(token)
+    def aim(self, slot: str, which: str) -> tuple[str, str]:
+        """A run, and a token to call with."""
+        if which == "the next holder's" and (run := self.queue.runs.get(self.run_ids[slot])):
+            self.pass_by((run.lease.takeover_at or 0) - self.queue.now)
+        if which in ("a holder's", "the next holder's"):
+            self._see_to_a_holder(slot)
+        run_id = self.run_ids[slot]
+        of_others = [had for other, had in self.tokens.items() if other != run_id and had]
+        had = of_others[0] if which == "another's" and of_others else self.tokens[run_id]
+        if not had:
+            return run_id, "a token that nobody has had"
+        return run_id, {"the first": had[0], "the one before": had[-2:][0]}.get(which, had[-1])
 
-    @rule(run_id=RUNS, claimant=CLAIMANTS)
-    def claim_for_validation(self, run_id: str, claimant: Claimant) -> None:
-        token = self.new_token(claimant.owner_id)
-        if self.both(
-            lambda: claiming.claim_for_validation(self.queue, run_id, claimant, token),
-            lambda: transitions.claim_for_validation(self.project, run_id, _product(claimant), token),
-        ):
-            self.tokens[run_id].append(token)
+    def _see_to_a_holder(self, slot: str) -> None:
+        run = self.queue.runs.get(self.run_ids[slot])
+        if run is None or run.is_over:
+            self.reserve(slot=slot, order=Order("retry", "session-a", "one", False, 1), anew=True)
+            run = self.queue.runs[self.run_ids[slot]]
+        if run.lease.is_live(self.queue.now):
+            return
+        self.pass_by((run.lease.rests_until(self.queue.now) or 0) - self.queue.now)
+        purpose = "for validation" if run.paused or run.is_asked else "to work"
+        self.claim(slot=slot, claimant=Claimant("host-a", 30_000), purpose=purpose)
+        self.mark_running(slot=slot, which="the latest")
 
-    @rule(run_id=RUNS, claimant=CLAIMANTS)
-    def claim_for_control(self, run_id: str, claimant: Claimant) -> None:
-        token = self.new_token(claimant.owner_id)
+    @rule(slot=SLOTS, claimant=CLAIMANTS, purpose=st.sampled_from(["to work", *PURPOSES]))
+    def claim(self, slot: str, claimant: Claimant, purpose: str) -> None:
+        run_id, token, (model, product) = self.run_ids[slot], self._new_token(), PURPOSES[purpose]
         if self.both(
-            lambda: claiming.claim_for_control(self.queue, run_id, claimant, token),
-            lambda: transitions.claim_for_control(self.project, run_id, _product(claimant), token),
+            lambda: model(self.queue, run_id, claimant, token),
+            lambda: product(self.project, run_id, _product(claimant), token),
         ):
             self.tokens[run_id].append(token)
 
@@ -58,44 +73,53 @@ class Leases(Runs, Holders):
         claimant=CLAIMANTS,
         count=st.sampled_from([1, 2, 4]),
         workflows=st.just(WORKFLOWS) | st.lists(st.sampled_from(WORKFLOWS), unique=True),
-        exclude=st.just([]) | st.lists(RUNS, max_size=2),
+        exclude=st.just([]) | st.lists(SLOTS, max_size=2),
     )
     def claim_next(self, claimant: Claimant, count: int, workflows: list[str], exclude: list[str]) -> None:
-        tokens = [self.new_token(claimant.owner_id) for _ in range(count)]
-        before = {run_id: run.lease.generation for run_id, run in self.queue.runs.items()}
+        tokens = [self._new_token() for _ in range(count)]
+        excluded = [self.run_ids[slot] for slot in exclude]
         self.both(
-            lambda: claiming.claim_next(self.queue, claimant, tokens, workflows, exclude),
+            lambda: claiming.claim_next(self.queue, claimant, tokens, workflows, excluded),
             lambda: transitions.claim_next(
-                self.project, _product(claimant), tokens, workflows=workflows, exclude=exclude
+                self.project, _product(claimant), tokens, workflows=workflows, exclude=excluded
             ),
             lambda taken: [run.run_id for run in taken],
         )
-        for run_id, run in self.queue.runs.items():
-            if run.lease.generation > before[run_id] and run.lease.token in tokens:
-                self.tokens[run_id].append(run.lease.token)
+        for run in self.queue.runs.values():
+            if run.lease.token in tokens:
+                self.tokens[run.run_id].append(run.lease.token)
 
-    @rule(run_id=RUNS, owner_id=OWNERS)
-    def work_on(self, run_id: str, owner_id: str) -> None:
-        """The way into everything that a holder does."""
-        self.claim(run_id=run_id, claimant=Claimant(owner_id, LEASE_MS))
-        self.mark_running(run_id=run_id, which="latest")
+    @rule(slot=SLOTS, which=TOKENS)
+    def mark_running(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: holding.mark_running(self.queue, run_id, token),
+            lambda: transitions.mark_running(self.project, Hold(run_id, token)),
+        )
 
-    @rule(run_id=RUNS, times=st.integers(1, 5), owner_id=OWNERS)
-    def crash(self, run_id: str, times: int, owner_id: str) -> None:
-        """Runners take the run and are never heard of again."""
-        for _ in range(times):
-            self.claim(run_id=run_id, claimant=Claimant(owner_id, LEASE_MS))
-            run = self.queue.runs.get(run_id)
-            if run and run.lease.takeover_at is not None:
-                self.pass_by(max(0, run.lease.takeover_at - self.queue.now))
+    @rule(slot=SLOTS, which=TOKENS)
+    def park(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: holding.park(self.queue, run_id, token),
+            lambda: transitions.park(self.project, Hold(run_id, token)),
+        )
 
-    @rule(run_id=RUNS, which=TOKENS, lease_ms=st.sampled_from([30_000, 10_000, 0]))
-    def renew(self, run_id: str, which: str, lease_ms: int) -> None:
-        token = self.token(run_id, which)
+    @rule(slot=SLOTS, which=TOKENS, lease_ms=st.sampled_from([30_000, 10_000, 0]))
+    def renew(self, slot: str, which: str, lease_ms: int) -> None:
+        run_id, token = self.aim(slot, which)
         self.both(
             lambda: claiming.renew(self.queue, run_id, token, lease_ms),
             lambda: transitions.renew(self.project, Hold(run_id, token), lease_ms),
         )
+
+    @rule(slot=SLOTS, times=st.integers(1, 5), claimant=CLAIMANTS)
+    def crash(self, slot: str, times: int, claimant: Claimant) -> None:
+        """Runners take the run and are never heard of again."""
+        for _ in range(times):
+            self.claim(slot=slot, claimant=claimant, purpose="to work")
+            if run := self.queue.runs.get(self.run_ids[slot]):
+                self.pass_by((run.lease.takeover_at or 0) - self.queue.now)
 
     @rule()
     def sweep(self) -> None:
@@ -105,15 +129,14 @@ class Leases(Runs, Holders):
             lambda swept: (swept.released, swept.settled, swept.decisions),
         )
 
-    @rule(ms=st.sampled_from([1, 1_000, 10_000, 30_000, 400_000]))
-    def wait(self, ms: int) -> None:
-        self.pass_by(ms)
+    @rule(due=st.none() | st.integers(0, 5), ms=st.sampled_from([0, 0, -1, 1, 1_000, 30_000, 400_000]))
+    def wait(self, due: int | None, ms: int) -> None:
+        """Some time, or until something comes due: to the very moment, or beside it."""
+        moments = [] if due is None else self.queue.moments()[: due + 1]
+        self.pass_by(moments[-1] + ms - self.queue.now if moments else ms)
 
-    @rule(which=st.integers(0, 5), beside=st.sampled_from([0, 0, -1, 1]))
-    def wait_until_something_is_due(self, which: int, beside: int) -> None:
-        """To the very moment, or just before or after it."""
-        if moments := self.queue.moments()[: which + 1]:
-            self.pass_by(max(0, moments[-1] + beside - self.queue.now))
+    def _new_token(self) -> str:
+        return f"token {self.number()}"
 
 
 def _product(claimant: Claimant) -> ProductClaimant:

@@ -1,4 +1,4 @@
-"""Rules of a walk: runs are reserved, adopted, restarted and deleted."""
+"""Rules of a walk: runs are reserved, adopted and restarted."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,81 +8,79 @@ from hypothesis.stateful import rule
 
 from runs import transitions
 from runs.states import ExecutionMode, LineageKind, Priority
-from runs.transitions import Hold, Reservation
+from runs.transitions import Reservation
 from tests.builders import SOURCE, digest_of
 from tests.model import reserving
 from tests.model.model import Order
-from tests.model.walk import RUNS, SESSIONS, TOKENS, Walk
+from tests.model.walk import SESSIONS, SLOTS, Walk
 
 # Each workflow is named for what a lost runner means in it.
 WORKFLOWS = ["retry", "park", "fail"]
 ORDERS = st.builds(
     Order,
-    workflow=st.sampled_from([*WORKFLOWS, "retry", "retry"]),
+    workflow=st.sampled_from(["retry", "retry", *WORKFLOWS]),
     session_id=SESSIONS,
     input=st.sampled_from(["one", "two"]),
-    is_interactive=st.booleans(),
+    is_interactive=st.sampled_from([False, False, False, True]),
     priority=st.sampled_from([Priority.NORMAL, Priority.HIGH, Priority.LOW]),
     snapshot=st.sampled_from(["as ever"] * 5 + ["changed"]),
 )
 
 
 class Runs(Walk):
-    """Reserving and deleting."""
+    """Reserving."""
 
-    @rule(run_id=RUNS, order=ORDERS)
-    def reserve(self, run_id: str, order: Order) -> None:
-        self.both(
+    @rule(slot=SLOTS, order=ORDERS, anew=st.booleans())
+    def reserve(self, slot: str, order: Order, anew: bool) -> None:
+        run_id = self._id(slot, anew)
+        if self.both(
             lambda: reserving.reserve(self.queue, run_id, order),
             lambda: transitions.reserve(self.project, _reservation(run_id, order)),
-        )
+        ):
+            self.run_ids[slot] = run_id
 
-    @rule(run_id=RUNS, order=ORDERS, alike=st.booleans())
-    def reserve_or_adopt(self, run_id: str, order: Order, alike: bool) -> None:
-        if alike and run_id in self.queue.runs:
-            order = replace(self.queue.runs[run_id].order, priority=order.priority, snapshot=order.snapshot)
-        self._reserve_or_adopt(run_id, order)
+    @rule(slot=SLOTS, order=ORDERS, alike=st.sampled_from([True, True, False]))
+    def reserve_or_adopt(self, slot: str, order: Order, alike: bool) -> None:
+        """`alike`: with the content of the run that stands there."""
+        run = self.queue.runs.get(self.run_ids[slot])
+        if alike and run is not None:
+            order = replace(run.order, priority=order.priority, snapshot=order.snapshot)
+        self._reserve_or_adopt(slot, self.run_ids[slot], order)
 
     @rule(
-        run_id=RUNS,
+        slot=SLOTS,
         order=ORDERS,
-        parent_id=st.none() | RUNS,
-        kind=st.sampled_from([LineageKind.RESTART] * 4 + [None]),
-        number=st.sampled_from([None, 1, 2]),
-        behind=st.sampled_from([0, 0, 0, 1, None]),
-        same_session=st.sampled_from([True, True, False]),
+        of=SLOTS | st.none(),
+        kind=st.sampled_from([LineageKind.RESTART] * 5 + [None]),
+        number=st.sampled_from([None, None, 1, 2]),
+        behind=st.sampled_from([0, 0, 0, 0, 1, None]),
+        same_session=st.sampled_from([True, True, True, False]),
+        anew=st.sampled_from([True, True, True, False]),
     )
-    def restart(
-        self,
-        run_id: str,
-        order: Order,
-        parent_id: str | None,
-        kind: str | None,
-        number: int | None,
-        behind: int | None,
-        same_session: bool,
-    ) -> None:
+    def restart(self, slot: str, order: Order, of: str | None, same_session: bool, anew: bool, **lineage: Any) -> None:
         """`behind`: by how much the parent's revision as the caller knows it is out of date."""
+        parent_id, behind = None if of is None else self.run_ids[of], lineage["behind"]
         parent = self.queue.runs.get(parent_id or "")
-        revision = None if parent is None or behind is None else parent.revision - behind
-        session_id = parent.order.session_id if parent and same_session else order.session_id
-        lineage: dict[str, Any] = {"parent_id": parent_id, "lineage_kind": kind, "parent_revision": revision}
-        self._reserve_or_adopt(run_id, replace(order, session_id=session_id, restart_number=number, **lineage))
+        order = replace(
+            order,
+            session_id=parent.order.session_id if parent and same_session else order.session_id,
+            parent_id=parent_id,
+            lineage_kind=lineage["kind"],
+            restart_number=lineage["number"],
+            parent_revision=None if parent is None or behind is None else parent.revision - behind,
+        )
+        self._reserve_or_adopt(slot, self._id(slot, anew), order)
 
-    def _reserve_or_adopt(self, run_id: str, order: Order) -> None:
-        self.both(
+    def _reserve_or_adopt(self, slot: str, run_id: str, order: Order) -> None:
+        if self.both(
             lambda: reserving.reserve_or_adopt(self.queue, run_id, order),
             lambda: transitions.reserve_or_adopt(self.project, _reservation(run_id, order)),
             lambda reserved: reserved.adopted,
-        )
+        ):
+            self.run_ids[slot] = run_id
 
-    @rule(run_id=RUNS, which=TOKENS)
-    def delete(self, run_id: str, which: str) -> None:
-        token = self.token(run_id, which)
-        self.both(
-            lambda: reserving.delete(self.queue, run_id, token),
-            lambda: transitions.delete(self.project, Hold(run_id, token)),
-        )
+    def _id(self, slot: str, anew: bool) -> str:
+        return f"run-{slot}-{self.number()}" if anew else self.run_ids[slot]
 
 
 def _reservation(run_id: str, order: Order) -> Reservation:

@@ -7,14 +7,17 @@ from runs import transitions
 from runs.journal import Actor
 from runs.states import ActorType, MessageKind, StopReason, SubmissionOutcome
 from runs.transitions import Hold, MessageDraft, RequestAsk, Submission
-from tests.model import messages, requests
-from tests.model.walk import SLOTS, SESSIONS, TOKENS, Walk
+from tests.model import control, messages, requests
+from tests.model.claiming import Claimant
+from tests.model.walk import SESSIONS, SLOTS
+from tests.model.walk_leases import TOKENS, Leases
 from tests.model.walk_work import ATTEMPTS, Attempts
 
-REQUESTS = st.sampled_from(["request-1", "request-2"])
-SUBMISSIONS = st.sampled_from(["submission-1", "submission-2"])
-MESSAGES = st.sampled_from(["message-1", "message-2"])
+REQUESTS = st.sampled_from(["request-1", "request-2", "request-3"])
+SUBMISSIONS = st.sampled_from(["submission-1", "submission-2", "submission-3"])
+MESSAGES = st.sampled_from(["message-1", "message-2", "message-3"])
 TURNS = st.sampled_from(["turn-1", "turn-2"])
+CONTROLLER = Claimant("host-controller", 30_000)
 SENDER = Actor(ActorType.SESSION, "session-a")
 
 
@@ -32,15 +35,16 @@ class Requests(Attempts):
             lambda raised: (raised[0].status, raised[1]),
         )
 
-    @rule(slot=SLOTS, request_id=REQUESTS, session_id=SESSIONS)
-    def ask_session(self, slot: str, request_id: str, session_id: str) -> None:
-        """The way into everything that becomes of a request."""
-        run_id = self.run_ids[slot]
-        self.start_attempt(run_id=run_id, which="latest", attempt_id="attempt-1", node_id="node-1", timeout_ms=1_000)
-        self.observe(run_id=run_id, which="latest", attempt_id="attempt-1", active_ms=1_000)
+    @rule(slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parks=st.booleans())
+    def ask_session(self, slot: str, request_id: str, attempt_id: str, parks: bool) -> None:
+        """The way into all that can become of a request."""
+        self.start_attempt(slot=slot, which="a holder's", attempt_id=attempt_id, node_id=attempt_id, timeout_ms=1_000)
+        self.observe(slot=slot, which="the latest", attempt_id=attempt_id, active_ms=1_000)
         self.raise_request(
-            run_id=run_id, which="latest", request_id=request_id, attempt_id="attempt-1", session_id=session_id
+            slot=slot, which="the latest", request_id=request_id, attempt_id=attempt_id, session_id="session-a"
         )
+        if parks:
+            self.park(slot=slot, which="the latest")
 
     @rule(
         slot=SLOTS,
@@ -54,8 +58,8 @@ class Requests(Attempts):
         self, slot: str, request_id: str, submission_id: str, session_id: str, behind: int, payload: str
     ) -> None:
         run_id = self.run_ids[slot]
-        run = self.queue.runs.get(run_id)
-        revision = run.requests[request_id].revision - behind if run and request_id in run.requests else 1
+        run, request_id = self.queue.runs.get(run_id), self.known(run_id, "requests", request_id)
+        revision = run.requests[request_id].revision - behind if run and run.requests else 1
         submission = Submission(request_id, submission_id, revision, payload)
         self.both(
             lambda: requests.submit(self.queue, run_id, request_id, submission_id, session_id, revision, payload),
@@ -65,10 +69,12 @@ class Requests(Attempts):
 
     @rule(slot=SLOTS, which=TOKENS, request_id=REQUESTS, submission_id=SUBMISSIONS, accepts=st.booleans())
     def settle_submission(self, slot: str, which: str, request_id: str, submission_id: str, accepts: bool) -> None:
-        token, outcome = (
-            self.token(run_id, which),
-            SubmissionOutcome.ACCEPTED if accepts else SubmissionOutcome.REJECTED,
-        )
+        run_id, token = self.aim(slot, which)
+        request_id = self.known(run_id, "requests", request_id)
+        run = self.queue.runs.get(run_id)
+        if run and run.requests and submission_id not in run.requests[request_id].submissions:
+            submission_id = next(reversed(run.requests[request_id].submissions), submission_id)
+        outcome = SubmissionOutcome.ACCEPTED if accepts else SubmissionOutcome.REJECTED
         self.both(
             lambda: requests.settle_submission(self.queue, run_id, token, request_id, submission_id, outcome),
             lambda: (
@@ -81,18 +87,45 @@ class Requests(Attempts):
     @rule(slot=SLOTS, which=TOKENS, request_id=REQUESTS)
     def withdraw_request(self, slot: str, which: str, request_id: str) -> None:
         run_id, token = self.aim(slot, which)
+        request_id = self.known(run_id, "requests", request_id)
         self.both(
             lambda: requests.withdraw_request(self.queue, run_id, token, request_id),
             lambda: transitions.withdraw_request(self.project, Hold(run_id, token), request_id),
         )
 
+    @rule(slot=SLOTS, pauses=st.booleans())
+    def interrupt_interaction(self, slot: str, pauses: bool) -> None:
+        """A parked run that waits for its session is paused, or waits again."""
+        run_id = self.run_ids[slot]
+        if pauses:
+            self.both(
+                lambda: control.pause_parked(self.queue, run_id),
+                lambda: transitions.pause_parked(self.project, run_id),
+            )
+        else:
+            self.both(
+                lambda: control.resume_interaction(self.queue, run_id),
+                lambda: transitions.resume_interaction(self.project, run_id),
+            )
 
-class Messages(Walk):
+    @rule(slot=SLOTS, which=TOKENS, session_id=SESSIONS, from_control=st.sampled_from([True, True, False]))
+    def begin_interaction_timeout(self, slot: str, which: str, session_id: str, from_control: bool) -> None:
+        if from_control:
+            self.claim(slot=slot, claimant=CONTROLLER, purpose="for control")
+            which = "the latest"
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: control.begin_interaction_timeout(self.queue, run_id, token, session_id),
+            lambda: transitions.begin_interaction_timeout(self.project, Hold(run_id, token), session_id),
+        )
+
+
+class Messages(Leases):
     """A run tells its session."""
 
     @rule(slot=SLOTS, which=TOKENS, message_id=MESSAGES, kind=st.sampled_from(list(MessageKind)), session_id=SESSIONS)
     def queue_message(self, slot: str, which: str, message_id: str, kind: MessageKind, session_id: str) -> None:
-        token, draft = self.token(run_id, which), MessageDraft(message_id, session_id, kind, "words")
+        (run_id, token), draft = self.aim(slot, which), MessageDraft(message_id, session_id, kind, "words")
         self.both(
             lambda: messages.queue_message(self.queue, run_id, token, message_id, kind, session_id),
             lambda: transitions.queue_message(self.project, Hold(run_id, token), draft),
@@ -102,6 +135,7 @@ class Messages(Walk):
     @rule(slot=SLOTS, message_id=MESSAGES)
     def send_message(self, slot: str, message_id: str) -> None:
         run_id = self.run_ids[slot]
+        message_id = self.known(run_id, "messages", message_id)
         self.both(
             lambda: messages.send_message(self.queue, run_id, message_id),
             lambda: transitions.send_message(self.project, run_id, message_id, SENDER),
@@ -110,6 +144,7 @@ class Messages(Walk):
     @rule(slot=SLOTS, message_id=MESSAGES, turn_id=TURNS)
     def open_turn(self, slot: str, message_id: str, turn_id: str) -> None:
         run_id = self.run_ids[slot]
+        message_id = self.known(run_id, "messages", message_id)
         self.both(
             lambda: messages.open_turn(self.queue, run_id, message_id, turn_id),
             lambda: transitions.open_turn(self.project, run_id, message_id, turn_id, SENDER),
@@ -119,6 +154,7 @@ class Messages(Walk):
     @rule(slot=SLOTS, turn_id=TURNS, reason=st.sampled_from(list(StopReason)))
     def end_turn(self, slot: str, turn_id: str, reason: StopReason) -> None:
         run_id = self.run_ids[slot]
+        turn_id = self.known(run_id, "turns", turn_id)
         self.both(
             lambda: messages.end_turn(self.queue, run_id, turn_id, reason),
             lambda: transitions.end_turn(self.project, run_id, turn_id, reason, SENDER),

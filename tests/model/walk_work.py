@@ -5,14 +5,15 @@ from hypothesis.stateful import rule
 
 from runs import rules_effects, transitions
 from runs.models import Effect, Run
-from runs.states import PARK_EFFECT, SETTLE_EFFECT, EffectOutcome
+from runs.states import PARK_EFFECT, SETTLE_EFFECT, AttemptStatus, EffectOutcome
 from runs.transitions import AttemptStart, EffectReservation, Hold, Observation
 from tests.builders import OPERATOR, derive
-from tests.model import attempts, dependents, effects
-from tests.model.walk import SLOTS, TOKENS, Walk
+from tests.model import attempts, dependents, effects, holding
+from tests.model.walk import SLOTS
+from tests.model.walk_leases import TOKENS, Leases
 
-NODES = st.sampled_from(["node-1", "node-2"])
-ATTEMPTS = st.sampled_from(["attempt-1", "attempt-2", "attempt-3"])
+NODES = st.sampled_from(["node-1", "node-1", "node-2"])
+ATTEMPTS = st.sampled_from(["attempt-1", "attempt-1", "attempt-2", "attempt-3"])
 # By key: the type of the effect, and whose it is. The last three are not for callers to make.
 TYPES = {
     "first": ("mail", "run"),
@@ -22,10 +23,12 @@ TYPES = {
     "elsewhere": ("mail", "project"),
 }
 KEYS = st.sampled_from(["first", "first", "first", "second", "elsewhere"])
+OUTCOMES = st.sampled_from([EffectOutcome.APPLIED, EffectOutcome.REJECTED, EffectOutcome.AMBIGUOUS])
+RETRIES = st.sampled_from([None, 60_000, 0])
 NUMBERS = st.sampled_from([0, 0, 0, -1])  # relative to the latest try
 
 
-class Attempts(Walk):
+class Attempts(Leases):
     """Nodes are tried."""
 
     @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS, node_id=NODES, timeout_ms=st.sampled_from([1_000, None]))
@@ -41,6 +44,7 @@ class Attempts(Walk):
     @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS, active_ms=st.sampled_from([1_000, 500]))
     def observe(self, slot: str, which: str, attempt_id: str, active_ms: int) -> None:
         run_id, token = self.aim(slot, which)
+        attempt_id = self.known(run_id, "attempts", attempt_id)
         self.both(
             lambda: attempts.observe(self.queue, run_id, token, attempt_id, active_ms),
             lambda: transitions.progress_attempt(
@@ -48,29 +52,27 @@ class Attempts(Walk):
             ),
         )
 
-    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS)
-    def complete_attempt(self, slot: str, which: str, attempt_id: str) -> None:
+    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS, completes=st.booleans())
+    def end_attempt(self, slot: str, which: str, attempt_id: str, completes: bool) -> None:
         run_id, token = self.aim(slot, which)
+        attempt_id = self.known(run_id, "attempts", attempt_id)
+        status = AttemptStatus.COMPLETED if completes else AttemptStatus.FAILED
         self.both(
-            lambda: attempts.complete_attempt(self.queue, run_id, token, attempt_id),
-            lambda: transitions.complete_attempt(self.project, Hold(run_id, token), attempt_id),
+            lambda: attempts.end_attempt(self.queue, run_id, token, attempt_id, status),
+            lambda: (
+                transitions.complete_attempt(self.project, Hold(run_id, token), attempt_id)
+                if completes
+                else transitions.fail_attempt(self.project, Hold(run_id, token), attempt_id, "why")
+            ),
         )
 
-    @rule(slot=SLOTS, which=TOKENS, attempt_id=ATTEMPTS)
-    def fail_attempt(self, slot: str, which: str, attempt_id: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: attempts.fail_attempt(self.queue, run_id, token, attempt_id),
-            lambda: transitions.fail_attempt(self.project, Hold(run_id, token), attempt_id, "why"),
-        )
 
-
-class Effects(Walk):
+class Effects(Leases):
     """Things are done outside, and doubted, and settled."""
 
     @rule(slot=SLOTS, which=TOKENS, key=KEYS, payload=st.sampled_from(["this", "this", "that"]))
     def reserve_effect(self, slot: str, which: str, key: str, payload: str) -> None:
-        token, (effect_type, _) = self.token(run_id, which), TYPES[key]
+        (run_id, token), (effect_type, _) = self.aim(slot, which), TYPES[key]
         self.both(
             lambda: effects.reserve_effect(self.queue, run_id, token, key, effect_type, payload),
             lambda: transitions.reserve_effect(
@@ -79,53 +81,42 @@ class Effects(Walk):
             lambda reserved: (reserved[0].status, reserved[1]),
         )
 
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS)
-    def start_effect(self, slot: str, which: str, key: str) -> None:
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, reserves=st.sampled_from([True, True, False]))
+    def start_effect(self, slot: str, which: str, key: str, reserves: bool) -> None:
+        """With `reserves` also where there has been none."""
+        if reserves and key != "elsewhere":
+            self.reserve_effect(slot=slot, which=which, key=key, payload="this")
+            which = "the latest" if which == "the next holder's" else which
         run_id, token = self.aim(slot, which)
+        key = self.known(run_id, "effects", key)
         self.both(
             lambda: effects.start_effect(self.queue, run_id, token, key),
             lambda: transitions.start_effect(self.project, Hold(run_id, token), _effect_id(run_id, key)),
             lambda started: started[1],
         )
 
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS)
-    def try_effect(self, slot: str, which: str, key: str) -> None:
-        """The way into everything that can become of a try."""
-        run_id = self.run_ids[slot]
-        self.reserve_effect(run_id=run_id, which=which, key=key, payload="this")
-        self.start_effect(run_id=run_id, which=which, key=key)
-
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
-    def apply_effect(self, slot: str, which: str, key: str, number: int) -> None:
-        token, number = self.token(run_id, which), self._number(run_id, key, number)
-        self.both(
-            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.APPLIED),
-            lambda: transitions.apply_effect(
-                self.project, Hold(run_id, token), _effect_id(run_id, key), number, "result"
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, outcome=OUTCOMES, number=NUMBERS, retry_in_ms=RETRIES)
+    def report(
+        self, slot: str, which: str, key: str, outcome: EffectOutcome, number: int, retry_in_ms: int | None
+    ) -> None:
+        run_id, token = self.aim(slot, which)
+        (key, number), hold = self._try(run_id, key, number), Hold(run_id, token)
+        name, retry_in_ms = _effect_id(run_id, key), retry_in_ms if outcome == EffectOutcome.REJECTED else None
+        product = {
+            EffectOutcome.APPLIED: lambda: transitions.apply_effect(self.project, hold, name, number, "result"),
+            EffectOutcome.REJECTED: lambda: transitions.reject_effect(
+                self.project, hold, name, number, "why", retry_in_ms
             ),
-        )
-
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS, retry_in_ms=st.sampled_from([None, 60_000, 0]))
-    def reject_effect(self, slot: str, which: str, key: str, number: int, retry_in_ms: int | None) -> None:
-        token, number = self.token(run_id, which), self._number(run_id, key, number)
+            EffectOutcome.AMBIGUOUS: lambda: transitions.doubt_effect(self.project, hold, name, number, "why"),
+        }
         self.both(
-            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.REJECTED, retry_in_ms),
-            lambda: transitions.reject_effect(
-                self.project, Hold(run_id, token), _effect_id(run_id, key), number, "why", retry_in_ms
-            ),
+            lambda: effects.report(self.queue, run_id, token, key, number, outcome, retry_in_ms), product[outcome]
         )
 
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
-    def doubt_effect(self, slot: str, which: str, key: str, number: int) -> None:
-        token, number = self.token(run_id, which), self._number(run_id, key, number)
-        self.both(
-            lambda: effects.report(self.queue, run_id, token, key, number, EffectOutcome.AMBIGUOUS),
-            lambda: transitions.doubt_effect(self.project, Hold(run_id, token), _effect_id(run_id, key), number, "why"),
-        )
-
-    @rule(slot=SLOTS, key=KEYS, outcome=st.sampled_from([EffectOutcome.APPLIED, EffectOutcome.REJECTED]))
-    def settle_ambiguous_effect(self, slot: str, key: str, outcome: EffectOutcome) -> None:
+    @rule(slot=SLOTS, key=KEYS, is_applied=st.booleans())
+    def settle_ambiguous_effect(self, slot: str, key: str, is_applied: bool) -> None:
         run_id = self.run_ids[slot]
+        (key, _), outcome = self._try(run_id, key, 0), _known_outcome(is_applied)
         self.both(
             lambda: effects.settle_ambiguous(self.queue, run_id, key, outcome),
             lambda: transitions.settle_ambiguous_effect(
@@ -133,14 +124,13 @@ class Effects(Walk):
             ),
         )
 
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS)
-    def settle_own_try(self, slot: str, which: str, key: str, number: int) -> None:
-        token, number = self.token(run_id, which), self._number(run_id, key, number)
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS, number=NUMBERS, is_applied=st.booleans())
+    def settle_own_try(self, slot: str, which: str, key: str, number: int, is_applied: bool) -> None:
+        run_id, token = self.aim(slot, which)
+        (key, number), outcome = self._try(run_id, key, number), _known_outcome(is_applied)
         self.both(
-            lambda: effects.settle_own_try(self.queue, run_id, key, number, token, EffectOutcome.APPLIED),
-            lambda: transitions.settle_own_try(
-                self.project, run_id, _effect_id(run_id, key), number, token, EffectOutcome.APPLIED
-            ),
+            lambda: effects.settle_own_try(self.queue, run_id, key, number, token, outcome),
+            lambda: transitions.settle_own_try(self.project, run_id, _effect_id(run_id, key), number, token, outcome),
         )
 
     @rule(slot=SLOTS, which=TOKENS)
@@ -150,6 +140,14 @@ class Effects(Walk):
             lambda: effects.doubt_lost(self.queue, run_id, token),
             lambda: transitions.doubt_lost_effects(self.project, Hold(run_id, token)),
             len,
+        )
+
+    @rule(slot=SLOTS, which=TOKENS)
+    def park_ambiguous_effect(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: holding.park_ambiguous_effect(self.queue, run_id, token),
+            lambda: transitions.park_ambiguous_effect(self.project, Hold(run_id, token)),
         )
 
     @rule(slot=SLOTS, effect_type=st.sampled_from([PARK_EFFECT, SETTLE_EFFECT, "mail"]))
@@ -182,9 +180,14 @@ class Effects(Walk):
         derive(run)
         standing.effects[key] = dependents.Effect(effect_type, "", scope, revision=0)
 
-    def _number(self, run_id: str, key: str, relative: int) -> int:
-        run = self.queue.runs.get(run_id)
-        return relative + (len(run.effects[key].tries) if run and key in run.effects else 1)
+    def _try(self, run_id: str, key: str, relative: int) -> tuple[str, int]:
+        """An effect of the run, if it has any, and a number beside that of its latest try."""
+        run, key = self.queue.runs.get(run_id), self.known(run_id, "effects", key)
+        return key, relative + (len(run.effects[key].tries) if run and run.effects else 1)
+
+
+def _known_outcome(is_applied: bool) -> EffectOutcome:
+    return EffectOutcome.APPLIED if is_applied else EffectOutcome.REJECTED
 
 
 def _effect_id(run_id: str, key: str) -> str:
