@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
@@ -76,9 +77,11 @@ class Claims(Endpoint):
         asked = self.asked(CLAIM_NEXT)
         transitions.own(self.token, asked["owner_id"])
         transitions.note_demand(self.project, asked["workflows"])
-        at = clock.now()
-        standing = reading.held_with(self.project, asked["owner_id"], asked["tokens"], at)
-        fresh = self._claimed(asked, [token for token in asked["tokens"] if token not in standing])
+        try:
+            at, standing, fresh = self._all_claimed(asked)
+        except errors.TokenInUse:
+            # The same request, at the same moment: it has taken the runs, and they are this one's answer.
+            at, standing, fresh = self._all_claimed(asked)
         return Response(
             {
                 "claims": [
@@ -90,6 +93,14 @@ class Claims(Endpoint):
             }
         )
 
+    def _all_claimed(
+        self, asked: Mapping[str, Any]
+    ) -> tuple[datetime, dict[str, models.Run], dict[str, shapes.Answer]]:
+        """The time, and by token the claims that stood at it and new ones."""
+        at = clock.now()
+        standing = reading.held_with(self.project, asked["owner_id"], asked["tokens"], at)
+        return at, standing, self._claimed(asked, [token for token in asked["tokens"] if token not in standing])
+
     def _claimed(self, asked: Mapping[str, Any], tokens: list[str]) -> dict[str, shapes.Answer]:
         """New claims by token."""
         if not tokens:
@@ -100,6 +111,7 @@ class Claims(Endpoint):
             tokens,
             workflows=asked["workflows"],
             exclude=asked["exclude_run_ids"],
+            once=True,
         )
         shown = zip(runs, reading.with_documents(runs), strict=True)
         # Run n is held by token n.
@@ -117,15 +129,27 @@ class Claim(Endpoint):
         if asked["purpose"] == ClaimPurpose.CONTROL:
             self.need(Scope.RUNS_CONTROL)
         transitions.own(self.token, asked["owner_id"])
+        if (standing := self._standing(run_id, asked)) is not None:
+            return Response(standing)
+        claimant = Claimant(asked["owner_id"], lease_ms(asked), asked["reclaim"])
+        try:
+            run = _CLAIMS[asked["purpose"]](self.project, run_id, claimant, asked["token"])
+        except errors.LeaseHeld:
+            # By this very claim, perhaps, sent twice at the same moment.
+            if (standing := self._standing(run_id, asked)) is None:
+                raise
+            return Response(standing)
+        (full,) = reading.with_documents([run])
+        return Response(shapes.claimed(full, run.lease))
+
+    def _standing(self, run_id: str, asked: Mapping[str, Any]) -> shapes.Answer | None:
+        """The answer of a claim that was made before with the same token."""
         at = clock.now()
         if reading.is_held(self.project, run_id, asked["token"], at):
             run = reading.run(self.project, run_id)
             if run.lease.owner_id == asked["owner_id"] and run.lease.is_live(at):
-                return Response(shapes.claimed(run, run.lease, at))
-        claimant = Claimant(asked["owner_id"], lease_ms(asked), asked["reclaim"])
-        run = _CLAIMS[asked["purpose"]](self.project, run_id, claimant, asked["token"])
-        (full,) = reading.with_documents([run])
-        return Response(shapes.claimed(full, run.lease))
+                return shapes.claimed(run, run.lease, at)
+        return None
 
 
 class Renewals(Endpoint):

@@ -20,6 +20,7 @@ from runs.errors.calls import (
     InvalidDocument,
     OwnerTaken,
     ReceiptConflict,
+    TokenInUse,
     TokenNameTaken,
     TooMany,
 )
@@ -203,6 +204,7 @@ __all__ = [
     "SubmissionNotFound",
     "SubmissionSettled",
     "SubmissionValidating",
+    "TokenInUse",
     "TokenNameTaken",
     "TooMany",
     "TooManyEffects",

@@ -34,6 +34,13 @@ class TokenNameTaken(Conflict):
     action = Action.MEND
 
 
+class TokenInUse(Conflict):
+    """One of these lease tokens holds a run already."""
+
+    code = "token_in_use"
+    action = Action.RETRY
+
+
 class OwnerTaken(Conflict):
     """This owner id belongs to another access token."""
 

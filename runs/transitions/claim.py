@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from runs import clock, errors, journal, rules, rules_crashes
-from runs.models import Event, Project, Run
+from runs.models import Event, Lease, Owner, Project, Run
 from runs.models.offered import claimable, still_claimable
 from runs.transitions import crashes, lost, mutex, texts, wishes
 from runs.transitions.mutex import BATCH_LIMIT, transition
@@ -72,10 +72,12 @@ def claim_next(
     *,
     workflows: Collection[str] | None = None,
     exclude: Collection[str] = (),
+    once: bool = False,
 ) -> list[Run]:
     """Take up to as many runs as there are tokens, first come first: run n of the answer is held by token n.
 
-    Of the named workflows (all, where None), by priority, then by the time since when they may be handed out.
+    Of the named workflows (all, where None), by priority, then by the time since when they may be handed out. With
+    `once`, refuses tokens that hold a live lease already: the same claim, sent twice, takes once.
     """
     if not 0 < len(tokens) <= BATCH_LIMIT:
         raise errors.BatchTooLarge(limit=BATCH_LIMIT)
@@ -94,6 +96,8 @@ def claim_next(
         found = claimable(project, now, 2 * wanted + 8, workflows, exclude, passed, owner_id=owner_id)
         if not found:
             break
+        if once and not passed:
+            _take_turns(project, claimant, tokens, now)
         leases = list(still_claimable(found, now, owner_id=owner_id).in_claim_order().taken_first()[:wanted])
         now = clock.now()
         offered = [run for run in mutex.under(leases) if _still_offered(run, claimant, now)]
@@ -106,6 +110,17 @@ def claim_next(
     journal.write(events)
     _take(list(zip(taken, tokens, strict=False)), claimant, now, CLAIM)
     return taken
+
+
+def _take_turns(project: Project, claimant: Claimant, tokens: Sequence[str], now: datetime) -> None:
+    """Claims of one owner come one after the other, so that the second of two equal ones sees what the first took.
+
+    A claim that finds nothing locks nothing.
+    """
+    list(Owner.objects.select_for_update(no_key=True).filter(project=project, owner_id=claimant.owner_id))
+    hashes = [rules.token_hash(token) for token in tokens]
+    if Lease.objects.filter(token_hash__in=hashes, project=project, expires_at__gt=now).exists():
+        raise errors.TokenInUse(owner_id=claimant.owner_id)
 
 
 def _free(

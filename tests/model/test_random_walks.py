@@ -10,32 +10,33 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.model.walk import Walk
 from tests.model.walk_control import Control
 from tests.model.walk_decisions import Decisions
-from tests.model.walk_holders import Holders
+from tests.model.walk_ends import Ends, Notes
+from tests.model.walk_runs import Runs
 from tests.model.walk_sessions import Messages, Requests
 from tests.model.walk_work import Effects
 
 
-class Leases(Holders, Control):
-    """Who holds a run, for how long, and who ends it."""
+class Holding(Runs, Ends, Notes, Control):
+    """Who is handed a run, for how long, and how it ends."""
 
 
-class Outbox(Holders, Control, Effects):
-    """The same, with effects of which nobody knows."""
+class Outbox(Ends, Control, Effects):
+    """Effects of which nobody knows, and what becomes of their runs."""
 
 
-class Sessions(Holders, Control, Requests, Messages):
-    """The same, with runs that wait for their sessions."""
+class Sessions(Ends, Control, Requests, Messages):
+    """Runs that wait for their sessions."""
 
 
-class People(Holders, Control, Decisions):
-    """The same, with runs that wait for people."""
+class People(Ends, Control, Decisions):
+    """Runs that wait for people."""
 
 
-class Everything(Holders, Control, Effects, Requests, Messages, Decisions):
+class Everything(Runs, Ends, Notes, Control, Effects, Requests, Messages, Decisions):
     """All of it at once."""
 
 
-SUBJECTS = [Leases, Outbox, Sessions, People, Everything]
+SUBJECTS = [Holding, Outbox, Sessions, People, Everything]
 # The same walks every time: no surprise in somebody else's change. From the eleventh on hypothesis varies earlier ones,
 # so that two short runs meet more than a long one.
 QUICK = settings(

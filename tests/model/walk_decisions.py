@@ -84,6 +84,23 @@ class Decisions(Leases):
             lambda: transitions.expire_decision(self.project, run_id, decision_id),
         )
 
+    @rule(
+        slot=SLOTS,
+        decision_id=DECISIONS,
+        question=QUESTIONS,
+        parks=st.booleans(),
+        answers=st.lists(st.tuples(st.sampled_from(list(PEOPLE)), st.sampled_from(CHOICES)), max_size=3),
+    )
+    def decide(
+        self, slot: str, decision_id: str, question: Question, parks: bool, answers: list[tuple[str, str]]
+    ) -> None:
+        """A question and its answers, up to some point."""
+        self.ask_decision(slot=slot, which="a holder's", decision_id=decision_id, question=question, within_ms=60_000)
+        if parks:
+            self.park(slot=slot, which="the latest", code=None)
+        for person, choice in answers:
+            self.answer_decision(slot=slot, decision_id=decision_id, person=person, choice=choice, behind=0)
+
     def _deadline(self, within_ms: int | None) -> int | None:
         return None if within_ms is None else self.queue.now + within_ms
 

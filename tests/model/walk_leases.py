@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from runs import transitions
+from runs.states import ErrorCode
 from runs.transitions import Claimant as ProductClaimant
 from runs.transitions import Hold
 from tests.model import claiming, holding
 from tests.model.claiming import Claimant
 from tests.model.model import Order
 from tests.model.walk import SLOTS
-from tests.model.walk_runs import ORDERS, WORKFLOWS, Runs
+from tests.model.walk_runs import ORDERS, WORKFLOWS, Reserving
 
 OWNERS = st.sampled_from(["host-a", "host-b", "session-c"])
 CLAIMANTS = st.builds(Claimant, OWNERS, st.sampled_from([30_000, 30_000, 10_000, 0]), st.booleans())
@@ -20,6 +21,10 @@ CLAIMANTS = st.builds(Claimant, OWNERS, st.sampled_from([30_000, 30_000, 10_000,
 TOKENS = st.sampled_from(
     ["a holder's"] * 7 + ["the next holder's", "the latest", "the one before", "the first", "another's"]
 )
+HELD_BACK = {
+    ErrorCode.RUNNER_NO_PROGRESS: transitions.park_no_progress,
+    ErrorCode.WORKFLOW_SOURCE_CHANGED: transitions.park_source_changed,
+}
 PURPOSES = {
     "to work": (claiming.claim, transitions.claim),
     "for validation": (claiming.claim_for_validation, transitions.claim_for_validation),
@@ -27,13 +32,13 @@ PURPOSES = {
 }
 
 
-class Leases(Runs):
+class Leases(Reserving):
     """Claiming, renewing, sweeping."""
 
     @initialize(orders=st.lists(ORDERS, min_size=4, max_size=4))
     def begin(self, orders: list[Order]) -> None:
         for slot, order in zip("abcd", orders, strict=True):
-            self.reserve(slot=slot, order=replace(order, snapshot="as ever"), anew=False)
+            self.reserved(slot, self.run_ids[slot], replace(order, snapshot="as ever"))
 
     def aim(self, slot: str, which: str) -> tuple[str, str]:
         """A run, and a token to call with."""
@@ -51,7 +56,7 @@ class Leases(Runs):
     def _see_to_a_holder(self, slot: str) -> None:
         run = self.queue.runs.get(self.run_ids[slot])
         if run is None or run.is_over:
-            self.reserve(slot=slot, order=Order("retry", "session-a", "one", False, 1), anew=True)
+            self.reserved(slot, self.new_id(slot), Order("retry", "session-a", "one", False, 1))
             run = self.queue.runs[self.run_ids[slot]]
         if run.lease.is_live(self.queue.now):
             return
@@ -97,13 +102,19 @@ class Leases(Runs):
             lambda: transitions.mark_running(self.project, Hold(run_id, token)),
         )
 
-    @rule(slot=SLOTS, which=TOKENS)
-    def park(self, slot: str, which: str) -> None:
+    @rule(slot=SLOTS, which=TOKENS, code=st.sampled_from([None, None, *HELD_BACK]))
+    def park(self, slot: str, which: str, code: ErrorCode | None) -> None:
         run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: holding.park(self.queue, run_id, token),
-            lambda: transitions.park(self.project, Hold(run_id, token)),
-        )
+        if code is None:
+            self.both(
+                lambda: holding.park(self.queue, run_id, token),
+                lambda: transitions.park(self.project, Hold(run_id, token)),
+            )
+        else:
+            self.both(
+                lambda: holding.park_held_back(self.queue, run_id, token, code),
+                lambda: HELD_BACK[code](self.project, Hold(run_id, token), "why"),
+            )
 
     @rule(slot=SLOTS, which=TOKENS, lease_ms=st.sampled_from([30_000, 10_000, 0]))
     def renew(self, slot: str, which: str, lease_ms: int) -> None:

@@ -27,17 +27,26 @@ ORDERS = st.builds(
 )
 
 
-class Runs(Walk):
-    """Reserving."""
+class Reserving(Walk):
+    """Not yet a rule: what every walk does in the beginning, and where a run is over."""
 
-    @rule(slot=SLOTS, order=ORDERS, anew=st.booleans())
-    def reserve(self, slot: str, order: Order, anew: bool) -> None:
-        run_id = self._id(slot, anew)
+    def reserved(self, slot: str, run_id: str, order: Order) -> None:
         if self.both(
             lambda: reserving.reserve(self.queue, run_id, order),
             lambda: transitions.reserve(self.project, _reservation(run_id, order)),
         ):
             self.run_ids[slot] = run_id
+
+    def new_id(self, slot: str) -> str:
+        return f"run-{slot}-{self.number()}"
+
+
+class Runs(Reserving):
+    """Reserving, adopting, restarting."""
+
+    @rule(slot=SLOTS, order=ORDERS, anew=st.booleans())
+    def reserve(self, slot: str, order: Order, anew: bool) -> None:
+        self.reserved(slot, self.new_id(slot) if anew else self.run_ids[slot], order)
 
     @rule(slot=SLOTS, order=ORDERS, alike=st.sampled_from([True, True, False]))
     def reserve_or_adopt(self, slot: str, order: Order, alike: bool) -> None:
@@ -50,7 +59,7 @@ class Runs(Walk):
     @rule(
         slot=SLOTS,
         order=ORDERS,
-        of=SLOTS | st.none(),
+        of=st.sampled_from(["the latest to end"] * 4 + ["a", "b", None]),
         kind=st.sampled_from([LineageKind.RESTART] * 5 + [None]),
         number=st.sampled_from([None, None, 1, 2]),
         behind=st.sampled_from([0, 0, 0, 0, 1, None]),
@@ -59,7 +68,10 @@ class Runs(Walk):
     )
     def restart(self, slot: str, order: Order, of: str | None, same_session: bool, anew: bool, **lineage: Any) -> None:
         """`behind`: by how much the parent's revision as the caller knows it is out of date."""
-        parent_id, behind = None if of is None else self.run_ids[of], lineage["behind"]
+        over = [run.run_id for run in self.queue.in_order() if run.is_over]
+        parent_id, behind = over[-1] if over else self.run_ids.get(of or ""), lineage["behind"]
+        if of != "the latest to end":
+            parent_id = self.run_ids.get(of or "")
         parent = self.queue.runs.get(parent_id or "")
         order = replace(
             order,
@@ -69,7 +81,7 @@ class Runs(Walk):
             restart_number=lineage["number"],
             parent_revision=None if parent is None or behind is None else parent.revision - behind,
         )
-        self._reserve_or_adopt(slot, self._id(slot, anew), order)
+        self._reserve_or_adopt(slot, self.new_id(slot) if anew else self.run_ids[slot], order)
 
     def _reserve_or_adopt(self, slot: str, run_id: str, order: Order) -> None:
         if self.both(
@@ -78,9 +90,6 @@ class Runs(Walk):
             lambda reserved: reserved.adopted,
         ):
             self.run_ids[slot] = run_id
-
-    def _id(self, slot: str, anew: bool) -> str:
-        return f"run-{slot}-{self.number()}" if anew else self.run_ids[slot]
 
 
 def _reservation(run_id: str, order: Order) -> Reservation:

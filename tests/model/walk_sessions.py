@@ -17,7 +17,7 @@ REQUESTS = st.sampled_from(["request-1", "request-2", "request-3"])
 SUBMISSIONS = st.sampled_from(["submission-1", "submission-2", "submission-3"])
 MESSAGES = st.sampled_from(["message-1", "message-2", "message-3"])
 TURNS = st.sampled_from(["turn-1", "turn-2"])
-CONTROLLER = Claimant("host-controller", 30_000)
+VALIDATOR = Claimant("host-validator", 30_000)
 SENDER = Actor(ActorType.SESSION, "session-a")
 
 
@@ -35,16 +35,23 @@ class Requests(Attempts):
             lambda raised: (raised[0].status, raised[1]),
         )
 
-    @rule(slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parks=st.booleans())
-    def ask_session(self, slot: str, request_id: str, attempt_id: str, parks: bool) -> None:
-        """The way into all that can become of a request."""
+    @rule(slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parts=st.integers(1, 5), accepts=st.booleans())
+    def converse(self, slot: str, request_id: str, attempt_id: str, parts: int, accepts: bool) -> None:
+        """A request and its answer, up to some point."""
         self.start_attempt(slot=slot, which="a holder's", attempt_id=attempt_id, node_id=attempt_id, timeout_ms=1_000)
         self.observe(slot=slot, which="the latest", attempt_id=attempt_id, active_ms=1_000)
         self.raise_request(
             slot=slot, which="the latest", request_id=request_id, attempt_id=attempt_id, session_id="session-a"
         )
-        if parks:
-            self.park(slot=slot, which="the latest")
+        answer = {"request_id": request_id, "submission_id": "submission-1"}
+        if parts > 1:
+            self.park(slot=slot, which="the latest", code=None)
+        if parts > 2:
+            self.submit(slot=slot, **answer, session_id="session-a", behind=0, payload="this")
+        if parts > 3:
+            self.claim(slot=slot, claimant=VALIDATOR, purpose="for validation")
+        if parts > 4:
+            self.settle_submission(slot=slot, which="the latest", **answer, accepts=accepts)
 
     @rule(
         slot=SLOTS,
@@ -111,7 +118,7 @@ class Requests(Attempts):
     @rule(slot=SLOTS, which=TOKENS, session_id=SESSIONS, from_control=st.sampled_from([True, True, False]))
     def begin_interaction_timeout(self, slot: str, which: str, session_id: str, from_control: bool) -> None:
         if from_control:
-            self.claim(slot=slot, claimant=CONTROLLER, purpose="for control")
+            self.claim(slot=slot, claimant=VALIDATOR, purpose="for control")
             which = "the latest"
         run_id, token = self.aim(slot, which)
         self.both(
@@ -159,3 +166,13 @@ class Messages(Leases):
             lambda: messages.end_turn(self.queue, run_id, turn_id, reason),
             lambda: transitions.end_turn(self.project, run_id, turn_id, reason, SENDER),
         )
+
+    @rule(slot=SLOTS, message_id=MESSAGES, kind=st.sampled_from(list(MessageKind)), parts=st.integers(2, 4))
+    def tell(self, slot: str, message_id: str, kind: MessageKind, parts: int) -> None:
+        """A message and the turn that it takes, up to some point."""
+        self.queue_message(slot=slot, which="a holder's", message_id=message_id, kind=kind, session_id="session-a")
+        self.send_message(slot=slot, message_id=message_id)
+        if parts > 2:
+            self.open_turn(slot=slot, message_id=message_id, turn_id="turn-1")
+        if parts > 3:
+            self.end_turn(slot=slot, turn_id="turn-1", reason=StopReason.COMPLETED)

@@ -24,6 +24,7 @@ TYPES = {
 }
 KEYS = st.sampled_from(["first", "first", "first", "second", "elsewhere"])
 OUTCOMES = st.sampled_from([EffectOutcome.APPLIED, EffectOutcome.REJECTED, EffectOutcome.AMBIGUOUS])
+MEANWHILE = st.sampled_from(["nothing", "nothing", "parked", "lost"])
 RETRIES = st.sampled_from([None, 60_000, 0])
 NUMBERS = st.sampled_from([0, 0, 0, -1])  # relative to the latest try
 
@@ -66,6 +67,12 @@ class Attempts(Leases):
             ),
         )
 
+    @rule(slot=SLOTS, attempt_id=ATTEMPTS, completes=st.booleans())
+    def work(self, slot: str, attempt_id: str, completes: bool) -> None:
+        """What a holder does most of all: progress."""
+        self.start_attempt(slot=slot, which="a holder's", attempt_id=attempt_id, node_id=attempt_id, timeout_ms=None)
+        self.end_attempt(slot=slot, which="the latest", attempt_id=attempt_id, completes=completes)
+
 
 class Effects(Leases):
     """Things are done outside, and doubted, and settled."""
@@ -81,12 +88,8 @@ class Effects(Leases):
             lambda reserved: (reserved[0].status, reserved[1]),
         )
 
-    @rule(slot=SLOTS, which=TOKENS, key=KEYS, reserves=st.sampled_from([True, True, False]))
-    def start_effect(self, slot: str, which: str, key: str, reserves: bool) -> None:
-        """With `reserves` also where there has been none."""
-        if reserves and key != "elsewhere":
-            self.reserve_effect(slot=slot, which=which, key=key, payload="this")
-            which = "the latest" if which == "the next holder's" else which
+    @rule(slot=SLOTS, which=TOKENS, key=KEYS)
+    def start_effect(self, slot: str, which: str, key: str) -> None:
         run_id, token = self.aim(slot, which)
         key = self.known(run_id, "effects", key)
         self.both(
@@ -94,6 +97,19 @@ class Effects(Leases):
             lambda: transitions.start_effect(self.project, Hold(run_id, token), _effect_id(run_id, key)),
             lambda started: started[1],
         )
+
+    @rule(slot=SLOTS, key=st.sampled_from(["first", "second"]), meanwhile=MEANWHILE, outcome=OUTCOMES | st.none())
+    def try_effect(self, slot: str, key: str, meanwhile: str, outcome: EffectOutcome | None) -> None:
+        """What may become of a try, up to some point."""
+        self.reserve_effect(slot=slot, which="a holder's", key=key, payload="this")
+        self.start_effect(slot=slot, which="the latest", key=key)
+        if meanwhile == "parked":
+            self.park_ambiguous_effect(slot=slot, which="the latest")
+        elif meanwhile == "lost":
+            self.doubt_lost_effects(slot=slot, which="the next holder's")
+        if outcome is not None:
+            which = "the one before" if meanwhile == "lost" else "the latest"
+            self.report(slot=slot, which=which, key=key, outcome=outcome, number=0, retry_in_ms=60_000)
 
     @rule(slot=SLOTS, which=TOKENS, key=KEYS, outcome=OUTCOMES, number=NUMBERS, retry_in_ms=RETRIES)
     def report(

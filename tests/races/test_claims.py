@@ -8,6 +8,7 @@ from django.db import transaction
 
 from runs import transitions
 from runs.models import Event, Lease, Project
+from runs.states import Scope
 from runs.transitions import Claimant
 from tests.builders import LEASE_MS, OPERATOR, FrozenClock, Made, RunBuilder
 from tests.races.meeting import Crowd, codes
@@ -99,3 +100,17 @@ def test_a_pause_against_a_claim_leaves_a_paused_run_that_nobody_holds(
 
     assert set(Lease.objects.values_list("owner_id", "ready_at")) == {(None, None)}
     assert {made.run.paused for made in runs} == {True}
+
+
+def test_the_same_claim_sent_twice_takes_once(project: Project, make: RunBuilder, rounds: int) -> None:
+    make.many(2 * rounds)
+    owner = transitions.issue_access_token(project, "runner", [Scope.RUNS_EXECUTE])[0]
+    transitions.own(owner, ONE.owner_id)
+
+    with Crowd(2) as crowd:
+        for number in range(rounds):
+            twice = partial(transitions.claim_next, project, ONE, [f"token {number}"], once=True)
+            outcomes = crowd.at_once(twice, twice)
+            assert codes(outcomes) == ["done", "token_in_use"]
+
+    assert Lease.objects.filter(owner_id=ONE.owner_id).count() == rounds
