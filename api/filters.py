@@ -13,7 +13,8 @@ from django.utils.dateparse import parse_datetime
 
 from api import errors
 from runs.models import Project, Run, Workflow
-from runs.states import ExecutionMode, QueueStatus, RunStatus
+from runs.models.run import RunQuerySet
+from runs.states import DisplayStatus, ExecutionMode, QueueStatus, RunStatus
 
 # A plus sign that was not escaped arrives as a blank.
 _BLANK_FOR_PLUS: Final = re.compile(r"(.*T.*) (\d\d:?\d\d)")
@@ -69,6 +70,7 @@ class _Exact(django_filters.CharFilter):  # type: ignore[misc]
 
 class RunFilters(django_filters.FilterSet):  # type: ignore[misc]
     status = _OneOf([*RunStatus], label="One or several, parted by commas.")
+    display_status = _OneOf([*DisplayStatus], method="displayed", label="Both axes in one word; one or several.")
     queue_status = _OneOf([*QueueStatus], label="One or several, parted by commas.")
     workflow_name = _Exact(method="of_workflow")
     origin_session_id = _Exact()
@@ -86,6 +88,9 @@ class RunFilters(django_filters.FilterSet):  # type: ignore[misc]
     def __init__(self, data: dict[str, str], queryset: QuerySet[Run], *, project: Project) -> None:
         super().__init__(data, queryset)
         self.project = project
+
+    def displayed(self, runs: RunQuerySet, field: str, statuses: list[str]) -> RunQuerySet:
+        return runs.displayed_as(map(DisplayStatus, statuses)) if statuses else runs
 
     def of_workflow(self, runs: QuerySet[Run], field: str, name: str) -> QuerySet[Run]:
         # By its key, which the index of runs by workflow begins with.

@@ -3,7 +3,20 @@
 from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from api import attempts, batch, client, control, converters, decisions, effects, events, interaction, messages, runner
+from api import (
+    attempts,
+    batch,
+    bookkeeping,
+    client,
+    control,
+    converters,
+    decisions,
+    effects,
+    events,
+    interaction,
+    messages,
+    runner,
+)
 from api.endpoint import Nowhere
 
 converters.register()
@@ -47,6 +60,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("batch/complete", batch.CompleteAll.as_view(), name="complete-all"),
     path("batch/fail", batch.FailAll.as_view(), name="fail-all"),
     *effects.urlpatterns,
+    *bookkeeping.urlpatterns,
     *messages.urlpatterns,
     *interaction.urlpatterns,
     *decisions.urlpatterns,

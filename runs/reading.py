@@ -45,7 +45,7 @@ def is_held(project: Project, run_id: str, token: str, at: datetime) -> bool:
 
 def authority(project: Project, run_id: str, token: str) -> Run:
     """The run whose recorded owner has this token, expired or not. Refuses any other token."""
-    found = Run.objects.of(project).select_related("lease").filter(run_id=run_id).first()
+    found = Run.objects.of(project).with_identity().filter(run_id=run_id).first()
     if found is None or not rules.token_matches(found.lease, token):
         raise errors.LeaseLost(run_id=run_id)
     return found

@@ -88,9 +88,9 @@ def replayed(run: Run, seq: int) -> Snapshot:
     return Snapshot(run, last, at, shown)
 
 
-def changes_of(stored: str) -> dict[str, Any]:
-    """An event's changes as they are kept, read."""
-    changes: Any = canonical.loads(stored.encode())
+def changes_of(stored: str | None) -> dict[str, Any]:
+    """An event's changes as they are kept, read; of an event that told nothing, nothing."""
+    changes: Any = {} if stored is None else canonical.loads(stored.encode())
     return changes  # type: ignore[no-any-return]  # what the journal has written
 
 
@@ -128,7 +128,9 @@ def _rows(run_keys: Collection[int]) -> dict[Kind, QuerySet[Any]]:
 
 def _with(kind: Kind, rows: QuerySet[Any]) -> QuerySet[Any]:
     documents = (f"{name}__content" for name in kind.documents)
-    return rows.select_related(*kind.related, *kind.documents).defer(*documents).annotate(**_beginnings(*kind.texts))
+    with_documents: QuerySet[Any] = rows.select_related(*kind.related, *kind.documents).defer(*documents)
+    with_texts: QuerySet[Any] = with_documents.annotate(**_beginnings(*kind.texts))
+    return with_texts
 
 
 def _beginnings(*texts: str) -> dict[str, Substr]:

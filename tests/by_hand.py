@@ -32,7 +32,7 @@ def assert_told() -> None:
             continue  # deleted
         told = _copy(base)
         for changes in events.values_list("changes", flat=True):
-            view.merge(told, reading_view.changes_of(changes or "{}"))
+            view.merge(told, reading_view.changes_of(changes))
         assert list(differences("", view.settled(told), view.settled(_view(run_key)))) == []
 
 

@@ -12,7 +12,8 @@ from runs.admin.tenancy import chosen_project
 from runs.admin.text import escaped
 from runs.admin.theme import DropdownFilter, TextFilter
 from runs.models import Run, Workflow
-from runs.states import RUN_OPEN, DisplayStatus, ErrorCode, ExecutionMode, QueueStatus
+from runs.models.run import displayed_as
+from runs.states import DisplayStatus, ExecutionMode, QueueStatus
 
 MAX_WORKFLOWS: Final = 200
 _SPANS: Final = {
@@ -22,19 +23,6 @@ _SPANS: Final = {
     "month": ("Past 30 days", timedelta(days=30)),
 }
 Choices = Sequence[tuple[str, str]]
-
-
-def shown_as(status: DisplayStatus) -> Q:
-    """The condition that `Run.display_status` is this one."""
-    ambiguous = Q(error_code=ErrorCode.EFFECT_AMBIGUOUS)
-    match status:
-        case DisplayStatus.PAUSED:
-            return Q(status__in=sorted(RUN_OPEN), paused=True)
-        case DisplayStatus.AMBIGUOUS:
-            return ambiguous & Q(status__in=sorted(RUN_OPEN), paused=False)
-        case DisplayStatus.QUEUED | DisplayStatus.RUNNING | DisplayStatus.WAITING:
-            return Q(status=status, paused=False) & (Q(error_code=None) | ~ambiguous)
-    return Q(status=status)
 
 
 class _Filter(DropdownFilter):
@@ -60,7 +48,7 @@ class StatusFilter(_Filter):
         return [(status.value, status.value.replace("_", " ")) for status in DisplayStatus]
 
     def condition(self, value: str) -> Q | None:
-        return shown_as(DisplayStatus(value)) if value in list(DisplayStatus) else None
+        return displayed_as(DisplayStatus(value)) if value in list(DisplayStatus) else None
 
 
 class QueueStatusFilter(_Filter):

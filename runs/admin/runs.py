@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from runs import clock, transitions
-from runs.admin import cancelling, documents, labels, run_page, tenancy
+from runs import access, clock, transitions
+from runs.admin import cancelling, documents, labels, run_page
 from runs.admin.filters import RUN_FILTERS
 from runs.admin.run_columns import RUN_COLUMNS, RUN_PAGE, RunColumns
 from runs.admin.run_list import RunList
@@ -48,7 +48,7 @@ class RunAdmin(RunColumns, ReadOnlyAdmin):
         ]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return Run.objects.filter(project__in=tenancy.visible_projects(request.user))
+        return Run.objects.filter(project__in=access.visible_projects(request.user))
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[RunList]:
         return RunList
@@ -64,7 +64,7 @@ class RunAdmin(RunColumns, ReadOnlyAdmin):
     def has_control_permission(self, request: HttpRequest) -> bool:
         """Whether this account may cancel runs."""
         user: Any = request.user
-        return bool(user.has_perm(tenancy.CONTROL))
+        return bool(user.has_perm(access.CONTROL))
 
     # --- The run page ---------------------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ class Remembering(models.Model):
         abstract = True
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
         """As Django's, and remembers."""
-        row = super().from_db(db, field_names, values)
+        row = super().from_db(db, field_names, values, **options)
         row.remember()
         return row
 

@@ -1,5 +1,9 @@
 """A run: its identity, its lineage and both of its status axes in one row, so that they can't drift apart."""
 
+import functools
+import operator
+from collections.abc import Iterable
+
 from django.db import models
 from django.db.models import F, Q
 
@@ -10,6 +14,7 @@ from runs.models.project import Project
 from runs.models.remembering import Remembering
 from runs.states import (
     QUEUE_TERMINAL,
+    RUN_OPEN,
     RUN_TERMINAL,
     DisplayStatus,
     ErrorCode,
@@ -42,12 +47,32 @@ class RunQuerySet(models.QuerySet["Run"]):
             "sources", "input", "launch_options", "output", "definition__snapshot"
         )
 
+    def displayed_as(self, statuses: Iterable[DisplayStatus]) -> "RunQuerySet":
+        """Those whose `display_status` is one of these."""
+        return self.filter(functools.reduce(operator.or_, map(displayed_as, statuses), Q(pk__in=[])))
+
     def holding_session(self, session_id: str) -> "RunQuerySet":
         """The interactive run of that session that is not over."""
         return self.filter(
             origin_session_id=session_id,
             execution_mode=ExecutionMode.INTERACTIVE,
         ).exclude(queue_status__in=QUEUE_TERMINAL)
+
+
+def displayed_as(status: DisplayStatus) -> Q:
+    """The condition that `Run.display_status` is this one."""
+    shown = Q(status__in=sorted(RUN_OPEN), paused=False)
+    ambiguous = Q(error_code=ErrorCode.EFFECT_AMBIGUOUS) | Q(lease__effects_in_doubt__gt=0)
+    match status:
+        case DisplayStatus.PAUSED:
+            return Q(status__in=sorted(RUN_OPEN), paused=True)
+        case DisplayStatus.AMBIGUOUS:
+            return shown & ambiguous
+        case DisplayStatus.QUEUED | DisplayStatus.RUNNING | DisplayStatus.WAITING:
+            # A code that is null is not another one to a database.
+            clear = Q(error_code=None) | ~Q(error_code=ErrorCode.EFFECT_AMBIGUOUS)
+            return Q(status=status, paused=False, lease__effects_in_doubt=0) & clear
+    return Q(status=status)
 
 
 class Run(Remembering):

@@ -30,7 +30,7 @@ def refresh(runs: Sequence[Run]) -> None:
 
 def effect_moves(run: Run, effect: Effect, status: str) -> None:
     """Count, in memory, that an effect of this run moves to `status`; a new one from nothing."""
-    before = None if effect.pk is None else effect.status
+    before = None if effect.is_new else effect.status
     lease, kind = run.lease, effect.effect_type
     if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
         return  # Nothing forbids or explains anything any more.

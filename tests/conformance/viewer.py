@@ -21,7 +21,7 @@ class Viewer:
     def follow(self) -> None:
         """Take what events tell since the last look: that must be the difference."""
         for run_key, changes in Event.objects.filter(pk__gt=self._seq).order_by("pk").values_list("run_id", "changes"):
-            view.merge(self._views.setdefault(run_key, view.empty()), reading_view.changes_of(changes or "{}"))
+            view.merge(self._views.setdefault(run_key, view.empty()), reading_view.changes_of(changes))
         self._seq = self._last()
         standing = self._standing()
         told = {key: view.settled(self._views[key]) for key in standing}
