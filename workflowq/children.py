@@ -24,6 +24,10 @@ class Stopped(Exception):
 class ChildEnded(Exception):
     """A child that should have stayed ended by itself."""
 
+    def __init__(self, message: str, child: "Child | None" = None) -> None:
+        super().__init__(message)
+        self.child = child
+
 
 @dataclass(frozen=True, slots=True)
 class Child:
@@ -31,6 +35,7 @@ class Child:
 
     name: str
     process: subprocess.Popen[bytes]
+    command: Sequence[str]
     grace_seconds: float
 
 
@@ -65,10 +70,15 @@ class Children:
             # A group of its own: Ctrl-C in the terminal reaches this command alone, which then keeps the order.
             process_group=0,
         )
-        child = Child(name, process, grace_seconds)
+        child = Child(name, process, command, grace_seconds)
         self._running.append(child)
         threading.Thread(target=self._watch, args=(child,), daemon=True).start()
         return child
+
+    def restart(self, ended: Child) -> Child:
+        """Start again what has ended."""
+        self._running.remove(ended)
+        return self.start(ended.name, ended.command, grace_seconds=ended.grace_seconds)
 
     def run(self, name: str, command: Sequence[str], *, grace_seconds: float) -> int:
         """Start one that does something and ends; answer its exit code."""
@@ -120,4 +130,4 @@ def _stop(child: Child) -> None:
 def _ended(child: Child) -> ChildEnded:
     code = child.process.returncode
     how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-    return ChildEnded(f"The {child.name} ended by itself, {how}.")
+    return ChildEnded(f"The {child.name} ended by itself, {how}.", child)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -97,6 +98,7 @@ def test_up_serves_shows_its_secrets_once_and_stops_in_order(start: Start) -> No
     assert READY in said_again, said_again
     assert password[1] not in said_again
     assert "wq_" not in said_again
+    assert re.search(r"^Token +as before, in .*/runner_token$", said_again, re.MULTILINE)
 
 
 def test_up_brings_a_completed_inventory_and_a_failed_brittle_run(start: Start) -> None:
@@ -139,15 +141,36 @@ def test_up_does_not_serve_hosts_beyond_loopback(start: Start) -> None:
     assert up.process.wait() == 1
 
 
+def child(up: Up, what: str) -> int:
+    """The process id of the child whose command names that."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,args="]
+    processes = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (found,) = re.findall(rf"^ *(\d+) +{up.process.pid} .*{what}", processes, re.MULTILINE)
+    return int(found)
+
+
+def test_up_starts_a_runner_again_that_died(start: Start) -> None:
+    up = start()
+    up.until(READY)
+    died = child(up, "workflowq.runner")
+
+    os.kill(died, signal.SIGKILL)
+
+    said = up.until("The runner ended by itself, by signal 9. It is started again.")
+    assert said.splitlines()[-1].endswith("It is started again.")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and up.process.poll() is None:
+        with suppress(ValueError):
+            if child(up, "workflowq.runner") != died:
+                break
+    assert up.stop() == 0
+
+
 def test_up_ends_with_its_server(start: Start) -> None:
     up = start()
     up.until(READY)
-    processes = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    (server,) = re.findall(rf"^ *(\d+) +{up.process.pid} .*uvicorn", processes, re.MULTILINE)
 
-    os.kill(int(server), signal.SIGKILL)
+    os.kill(child(up, "uvicorn"), signal.SIGKILL)
 
     assert "The server ended by itself, by signal 9." in up.until("")
     assert up.process.wait() == 1

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ START_SECONDS = 60.0
 # The runner gives its steps ten seconds to end and then hands its runs back.
 RUNNER_GRACE_SECONDS = 15.0
 SERVER_GRACE_SECONDS = 10.0
+# A child that dies so often in so short a time would die again.
+RESTARTS, RESTARTS_SECONDS = 5, 60.0
 
 
 class Command(BaseCommand):
@@ -65,7 +68,22 @@ class Command(BaseCommand):
         if code := children.run("submission", [*python, "workflowq.demo.submit"], grace_seconds=5):
             raise ChildEnded(f"The demo runs could not be submitted (exit code {code}).")
         self._say("The demo runs are submitted. Ctrl-C stops everything.")
-        children.wait()
+        self._keep_up(children)
+
+    def _keep_up(self, children: Children) -> None:
+        """Start a runner or sweeper that died again, as a supervisor would: the runs that it held are taken over."""
+        restarts: deque[float] = deque(maxlen=RESTARTS)
+        while True:
+            try:
+                children.wait()
+            except ChildEnded as ended:
+                now = time.monotonic()
+                is_looping = len(restarts) == RESTARTS and now - restarts[0] < RESTARTS_SECONDS
+                if ended.child is None or ended.child.name == "server" or is_looping:
+                    raise
+                self._say(f"{ended} It is started again.")
+                restarts.append(now)
+                children.restart(ended.child)
 
     def _introduce(self, port: int, password: str | None, token: str | None) -> None:
         shown_once = "shown this once; change it with `.venv/bin/python manage.py changepassword operator`"
@@ -76,6 +94,8 @@ class Command(BaseCommand):
         self._say(f"API       http://{HOST}:{port}/api/v1/ (docs under /api/v1/docs)")
         if token:
             self._say(f"Token     {token} (shown this once; the demo runner reads it from {_token_file()})")
+        else:
+            self._say(f"Token     as before, in {_token_file()}")
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)
