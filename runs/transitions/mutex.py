@@ -14,7 +14,7 @@ from django.db import DatabaseError, IntegrityError, OperationalError, connectio
 from runs import errors, rules
 from runs.models import Lease, Project, Run
 from runs.models.lease import OWNER_FIELDS
-from runs.transitions import texts
+from runs.transitions import bulk, texts
 
 TRIES = 3
 BATCH_LIMIT = 100
@@ -169,12 +169,12 @@ def only(outcomes: Sequence[Outcome]) -> Run:
 
 
 def write(rows: Sequence[M], fields: Iterable[str]) -> None:
-    """Store these fields of these rows: one statement, however many rows."""
+    """Store these fields of these rows: one statement, or a few for very many rows."""
     fields = list(fields)
     if len(rows) == 1:
         rows[0].save(update_fields=fields)
     elif rows:
-        type(rows[0])._default_manager.bulk_update(rows, fields)
+        bulk.update(rows, fields)
 
 
 def forget_wish(lease: Lease) -> None:
