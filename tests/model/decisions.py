@@ -142,7 +142,8 @@ def _resolve(
 def _go_on(queue: Queue, run: Run) -> None:
     """A run that is parked and waits for nothing else is offered again; a paused one once it is unpaused."""
     is_waiting = (run.queue_status, run.status) == (QueueStatus.PARKED, RunStatus.WAITING)
-    is_held_back = run.error_code in HELD_BACK | {ErrorCode.EFFECT_AMBIGUOUS}
+    is_in_doubt = run.error_code == ErrorCode.EFFECT_AMBIGUOUS and run.is_in_doubt
+    is_held_back = run.error_code in HELD_BACK or is_in_doubt
     if not is_waiting or is_held_back or run.is_asked or run.is_undecided:
         return
     run.error_code = None

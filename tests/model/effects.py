@@ -115,11 +115,11 @@ def _settle_own(queue: Queue, run: Run, effect: Effect, token: str, outcome: Eff
 
 
 def _settle(queue: Queue, run: Run, effect: Effect, outcome: EffectOutcome) -> None:
-    """A run that is parked for the last effect in doubt goes on; a paused one once it is unpaused."""
+    """A run that is parked for the last effect in doubt, and asks nobody anything, goes on; a paused one later."""
     effect.move(EffectStatus(outcome))
     is_parked_for_it = (run.queue_status, run.error_code) == (QueueStatus.PARKED, ErrorCode.EFFECT_AMBIGUOUS)
     others = any(each.scope == "run" and each.status == EffectStatus.AMBIGUOUS for each in run.effects.values())
-    if run.is_over or not is_parked_for_it or run.is_asked or others:
+    if run.is_over or not is_parked_for_it or run.is_asked or run.is_undecided or others:
         return
     run.error_code = None
     run.revision += 1

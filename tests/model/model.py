@@ -165,7 +165,7 @@ class Queue:
     spread: Callable[[str], int]
     now: int = 0
     runs: dict[str, Run] = field(default_factory=dict)
-    definitions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
     reserved: int = 0
 
     def find(self, run_id: str) -> Run:

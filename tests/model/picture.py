@@ -6,6 +6,7 @@ from tests.model.model import Queue, Run
 
 # By run id: what is seen of the run, and by kind and id of what hangs on it.
 Picture = dict[str, dict[str, Any]]
+KINDS = ("attempts", "effects", "requests", "decisions", "messages", "turns")
 
 
 def of_model(queue: Queue) -> Picture:
@@ -53,3 +54,15 @@ def _of_dependents(run: Run) -> dict[str, Any]:
         "messages": {key: (each.kind, each.status) for key, each in run.messages.items()},
         "turns": {key: (each.message_id, each.reason) for key, each in run.turns.items()},
     }
+
+
+def differences(queue: Picture, model: Picture) -> list[str]:
+    """What is seen of one and not of the other, a line each."""
+    nothing: dict[str, Any] = {}
+    return [
+        f"{run_id}, {name}: the queue has {of_queue.get(name)}, the model {of_model.get(name)}"
+        for run_id in sorted(queue.keys() | model.keys())
+        for of_queue, of_model in [(queue.get(run_id, nothing), model.get(run_id, nothing))]
+        for name in sorted(of_queue.keys() | of_model.keys())
+        if of_queue.get(name) != of_model.get(name)
+    ]

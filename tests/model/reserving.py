@@ -40,7 +40,7 @@ def _make(queue: Queue, run_id: str, order: Order) -> None:
         raise Refused("parent_already_restarted")
     if order.is_interactive and any(_takes_session(run, order.session_id) for run in queue.runs.values()):
         raise Refused("session_busy")
-    queue.definitions[order.workflow] = (order.workflow, order.snapshot)
+    queue.definitions[order.workflow] = order.snapshot
     queue.reserved += 1
     queue.runs[run_id] = Run(
         run_id, queue.reserved, order, LostRunner(order.workflow), restart_number, available_at=queue.now
@@ -49,8 +49,7 @@ def _make(queue: Queue, run_id: str, order: Order) -> None:
 
 def _agree_on_definition(queue: Queue, order: Order) -> None:
     """A digest stands for one snapshot, for ever; here each workflow has one digest."""
-    ours = (order.workflow, order.snapshot)
-    if queue.definitions.get(order.workflow, ours) != ours:
+    if queue.definitions.get(order.workflow, order.snapshot) != order.snapshot:
         raise Refused("definition_conflict")
 
 

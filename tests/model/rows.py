@@ -1,7 +1,7 @@
 """What can be seen of all runs in the database. Read after every step of a walk: statements are compiled only once."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from runs.models import (
     HumanDecision,
     InteractiveRequest,
     InteractiveSubmission,
+    Lease,
     NodeAttempt,
     Project,
     Run,
@@ -25,35 +26,40 @@ from runs.models import (
     WorkflowTurn,
 )
 from tests.builders import START
-from tests.model.picture import Picture
+from tests.model.picture import KINDS, Picture
 
 Row = tuple[Any, ...]
 # By run key and the id of what hangs on the run.
 _Rows = dict[tuple[int, str], list[Row]]
 _ByRun = dict[int, dict[str, Any]]
+_NONE: _ByRun = {}
 
 
-def of_database(project: Project) -> Picture:
-    """All runs of this project."""
-    runs = Run.objects.filter(project=project).select_related("lease", "parent")
-    kinds = {kind: read(project.pk) for kind, read in _KINDS.items()}
-    return {run.run_id: {**_run(run), **{kind: rows[run.pk] for kind, rows in kinds.items()}} for run in runs}
-
-
-def _run(run: Run) -> dict[str, Any]:
-    lease = run.lease
+def of_database(project: Project, kinds: Collection[str]) -> Picture:
+    """All runs of this project, with what hangs on them of these kinds; of the others nothing."""
+    hanging = {kind: _KINDS[kind](project.pk) if kind in kinds else _NONE for kind in KINDS}
     return {
-        "axes": (run.status, run.queue_status),
+        run_id: {**_run(*row), **{kind: rows.get(key, {}) for kind, rows in hanging.items()}}
+        for (key, run_id), (row,) in _read(_run_rows, project.pk).items()
+    }
+
+
+def _run(*row: Any) -> dict[str, Any]:
+    seen = dict(zip(_RUN_COLUMNS, row, strict=True))
+    run = Run(**{name: seen[name] for name in ("status", "paused", "error_code")})
+    run.lease = Lease(effects_in_doubt=seen["lease__effects_in_doubt"])
+    return {
+        "axes": (run.status, seen["queue_status"]),
         "display": run.display_status,
         "paused": run.paused,
-        "revision": run.revision,
+        "revision": seen["revision"],
         "error_code": run.error_code,
-        "crashes": run.consecutive_errors,
-        "available_at": _ms(run.available_at),
-        "ready_at": _ms(lease.ready_at),
-        "lease": (lease.generation, lease.owner_id, _ms(lease.expires_at)),
-        "wish": lease.wish and (lease.wish, _ms(lease.wish_due_at)),
-        "lineage": (run.parent.run_id if run.parent else None, run.restart_number),
+        "crashes": seen["consecutive_errors"],
+        "available_at": _ms(seen["available_at"]),
+        "ready_at": _ms(seen["lease__ready_at"]),
+        "lease": (seen["lease__generation"], seen["lease__owner_id"], _ms(seen["lease__expires_at"])),
+        "wish": seen["lease__wish"] and (seen["lease__wish"], _ms(seen["lease__wish_due_at"])),
+        "lineage": (seen["parent__run_id"], seen["restart_number"]),
     }
 
 
@@ -100,6 +106,17 @@ _KINDS = {
     "messages": _messages,
     "turns": _turns,
 }
+
+
+_RUN_COLUMNS = (
+    *("status", "queue_status", "paused", "revision", "error_code", "consecutive_errors", "available_at"),
+    *("lease__ready_at", "lease__generation", "lease__owner_id", "lease__expires_at", "lease__effects_in_doubt"),
+    *("lease__wish", "lease__wish_due_at", "parent__run_id", "restart_number"),
+)
+
+
+def _run_rows() -> QuerySet[Any, Row]:
+    return Run.objects.filter(project=0).values_list("pk", "run_id", *_RUN_COLUMNS)
 
 
 def _attempt_rows() -> QuerySet[Any, Row]:

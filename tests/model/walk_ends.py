@@ -4,19 +4,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from runs import transitions
-from runs.journal import Actor
-from runs.states import ActorType
-from runs.transitions import Completion, Failure, Hold, Note
-from tests.model import holding, reserving
+from runs.transitions import Completion, Failure, Hold
+from tests.model import holding
 from tests.model.walk import SLOTS
 from tests.model.walk_leases import TOKENS, Leases
 
-OUTSIDER = Actor(ActorType.SESSION, "session-a")
 WHOEVER = st.sampled_from([True, True, False])  # whether with a token
 
 
 class Ends(Leases):
-    """Completing, failing, deleting."""
+    """Completing, failing, timing out, cancelling."""
 
     @rule(slot=SLOTS, which=TOKENS)
     def complete(self, slot: str, which: str) -> None:
@@ -49,23 +46,3 @@ class Ends(Leases):
                     else transitions.cancel_held(self.project, Hold(run_id, token))
                 ),
             )
-
-    @rule(slot=SLOTS, which=TOKENS)
-    def delete(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: reserving.delete(self.queue, run_id, token),
-            lambda: transitions.delete(self.project, Hold(run_id, token)),
-        )
-
-
-class Notes(Leases):
-    """What has no part in the queue's own doings, and moves a run's revision all the same."""
-
-    @rule(slot=SLOTS, which=TOKENS, holds=WHOEVER)
-    def note(self, slot: str, which: str, holds: bool) -> None:
-        run_id, token = self.aim(slot, which) if holds else (self.run_ids[slot], None)
-        self.both(
-            lambda: holding.note(self.queue, run_id, token),
-            lambda: transitions.record_event(self.project, Note(run_id, "seen", {}, token), OUTSIDER),
-        )

@@ -1,4 +1,4 @@
-"""Rules of a walk: runs are claimed, renewed and lost, and time passes."""
+"""Rules of a walk: runs are claimed, handed back and lost, and time passes."""
 
 from dataclasses import replace
 
@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from runs import transitions
-from runs.states import ErrorCode
+from runs.states import ErrorCode, Priority
 from runs.transitions import Claimant as ProductClaimant
 from runs.transitions import Hold
 from tests.model import claiming, holding
 from tests.model.claiming import Claimant
 from tests.model.model import Order
+from tests.model.orders import ORDERS, WORKFLOWS, Reserving
 from tests.model.walk import SLOTS
-from tests.model.walk_runs import ORDERS, WORKFLOWS, Reserving
 
 OWNERS = st.sampled_from(["host-a", "host-b", "session-c"])
 CLAIMANTS = st.builds(Claimant, OWNERS, st.sampled_from([30_000, 30_000, 10_000, 0]), st.booleans())
@@ -33,11 +33,11 @@ PURPOSES = {
 
 
 class Leases(Reserving):
-    """Claiming, renewing, sweeping."""
+    """Claiming, parking, crashing, sweeping."""
 
-    @initialize(orders=st.lists(ORDERS, min_size=4, max_size=4))
+    @initialize(orders=st.lists(ORDERS, max_size=4))
     def begin(self, orders: list[Order]) -> None:
-        for slot, order in zip("abcd", orders, strict=True):
+        for slot, order in zip("abcd", orders, strict=False):
             self.reserved(slot, self.run_ids[slot], replace(order, snapshot="as ever"))
 
     def aim(self, slot: str, which: str) -> tuple[str, str]:
@@ -56,14 +56,15 @@ class Leases(Reserving):
     def _see_to_a_holder(self, slot: str) -> None:
         run = self.queue.runs.get(self.run_ids[slot])
         if run is None or run.is_over:
-            self.reserved(slot, self.new_id(slot), Order("retry", "session-a", "one", False, 1))
+            snapshot = self.queue.definitions.get("retry", "as ever")
+            self.reserved(slot, self.new_id(slot), Order("retry", "session-a", "one", False, Priority.NORMAL, snapshot))
             run = self.queue.runs[self.run_ids[slot]]
         if run.lease.is_live(self.queue.now):
             return
         self.pass_by((run.lease.rests_until(self.queue.now) or 0) - self.queue.now)
         purpose = "for validation" if run.paused or run.is_asked else "to work"
         self.claim(slot=slot, claimant=Claimant("host-a", 30_000), purpose=purpose)
-        self.mark_running(slot=slot, which="the latest")
+        self.run(slot, "the latest")
 
     @rule(slot=SLOTS, claimant=CLAIMANTS, purpose=st.sampled_from(["to work", *PURPOSES]))
     def claim(self, slot: str, claimant: Claimant, purpose: str) -> None:
@@ -94,8 +95,8 @@ class Leases(Reserving):
             if run.lease.token in tokens:
                 self.tokens[run.run_id].append(run.lease.token)
 
-    @rule(slot=SLOTS, which=TOKENS)
-    def mark_running(self, slot: str, which: str) -> None:
+    def run(self, slot: str, which: str) -> None:
+        """Mark it running; what follows every claim to work is a rule of its own only where that is the subject."""
         run_id, token = self.aim(slot, which)
         self.both(
             lambda: holding.mark_running(self.queue, run_id, token),
@@ -115,14 +116,6 @@ class Leases(Reserving):
                 lambda: holding.park_held_back(self.queue, run_id, token, code),
                 lambda: HELD_BACK[code](self.project, Hold(run_id, token), "why"),
             )
-
-    @rule(slot=SLOTS, which=TOKENS, lease_ms=st.sampled_from([30_000, 10_000, 0]))
-    def renew(self, slot: str, which: str, lease_ms: int) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: claiming.renew(self.queue, run_id, token, lease_ms),
-            lambda: transitions.renew(self.project, Hold(run_id, token), lease_ms),
-        )
 
     @rule(slot=SLOTS, times=st.integers(1, 5), claimant=CLAIMANTS)
     def crash(self, slot: str, times: int, claimant: Claimant) -> None:

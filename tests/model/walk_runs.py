@@ -1,4 +1,4 @@
-"""Rules of a walk: runs are reserved, adopted and restarted."""
+"""Rules of a walk: runs are reserved, adopted, restarted and deleted; and what a holder does without any effect on them."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,41 +7,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from runs import transitions
-from runs.states import ExecutionMode, LineageKind, Priority
-from runs.transitions import Reservation
-from tests.builders import SOURCE, digest_of
-from tests.model import reserving
+from runs.journal import Actor
+from runs.states import ActorType, LineageKind
+from runs.transitions import Hold, Note
+from tests.model import claiming, holding, reserving
 from tests.model.model import Order
-from tests.model.walk import SESSIONS, SLOTS, Walk
+from tests.model.orders import ORDERS, reservation
+from tests.model.walk import SLOTS
+from tests.model.walk_leases import TOKENS, Leases
 
-# Each workflow is named for what a lost runner means in it.
-WORKFLOWS = ["retry", "park", "fail"]
-ORDERS = st.builds(
-    Order,
-    workflow=st.sampled_from(["retry", "retry", *WORKFLOWS]),
-    session_id=SESSIONS,
-    input=st.sampled_from(["one", "two"]),
-    is_interactive=st.sampled_from([False, False, False, True]),
-    priority=st.sampled_from([Priority.NORMAL, Priority.HIGH, Priority.LOW]),
-    snapshot=st.sampled_from(["as ever"] * 5 + ["changed"]),
-)
+OUTSIDER = Actor(ActorType.SESSION, "session-a")
 
 
-class Reserving(Walk):
-    """Not yet a rule: what every walk does in the beginning, and where a run is over."""
-
-    def reserved(self, slot: str, run_id: str, order: Order) -> None:
-        if self.both(
-            lambda: reserving.reserve(self.queue, run_id, order),
-            lambda: transitions.reserve(self.project, _reservation(run_id, order)),
-        ):
-            self.run_ids[slot] = run_id
-
-    def new_id(self, slot: str) -> str:
-        return f"run-{slot}-{self.number()}"
-
-
-class Runs(Reserving):
+class Runs(Leases):
     """Reserving, adopting, restarting."""
 
     @rule(slot=SLOTS, order=ORDERS, anew=st.booleans())
@@ -86,26 +64,40 @@ class Runs(Reserving):
     def _reserve_or_adopt(self, slot: str, run_id: str, order: Order) -> None:
         if self.both(
             lambda: reserving.reserve_or_adopt(self.queue, run_id, order),
-            lambda: transitions.reserve_or_adopt(self.project, _reservation(run_id, order)),
+            lambda: transitions.reserve_or_adopt(self.project, reservation(run_id, order)),
             lambda reserved: reserved.adopted,
         ):
             self.run_ids[slot] = run_id
 
+    @rule(slot=SLOTS, which=TOKENS)
+    def delete(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: reserving.delete(self.queue, run_id, token),
+            lambda: transitions.delete(self.project, Hold(run_id, token)),
+        )
 
-def _reservation(run_id: str, order: Order) -> Reservation:
-    return Reservation(
-        run_id=run_id,
-        workflow_name=order.workflow,
-        workflow_ref=f"{order.workflow}@1",
-        workflow_source=SOURCE,
-        definition_digest=digest_of(order.workflow),
-        definition_snapshot={"lostRunner": order.workflow, "steps": order.snapshot},
-        origin_session_id=order.session_id,
-        input=order.input,
-        execution_mode=ExecutionMode.INTERACTIVE if order.is_interactive else ExecutionMode.HEADLESS,
-        priority=order.priority,
-        parent_run_id=order.parent_id,
-        lineage_kind=order.lineage_kind,
-        restart_number=order.restart_number,
-        parent_run_revision=order.parent_revision,
-    )
+
+class Holds(Leases):
+    """Marking running, renewing, noting."""
+
+    @rule(slot=SLOTS, which=TOKENS)
+    def mark_running(self, slot: str, which: str) -> None:
+        self.run(slot, which)
+
+    @rule(slot=SLOTS, which=TOKENS, lease_ms=st.sampled_from([30_000, 10_000, 0]))
+    def renew(self, slot: str, which: str, lease_ms: int) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: claiming.renew(self.queue, run_id, token, lease_ms),
+            lambda: transitions.renew(self.project, Hold(run_id, token), lease_ms),
+        )
+
+    @rule(slot=SLOTS, which=TOKENS, holds=st.booleans())
+    def note(self, slot: str, which: str, holds: bool) -> None:
+        """The holder's, or anybody's."""
+        run_id, token = self.aim(slot, which) if holds else (self.run_ids[slot], None)
+        self.both(
+            lambda: holding.note(self.queue, run_id, token),
+            lambda: transitions.record_event(self.project, Note(run_id, "seen", {}, token), OUTSIDER),
+        )

@@ -13,6 +13,7 @@ from tests.model.walk import SESSIONS, SLOTS
 from tests.model.walk_leases import TOKENS, Leases
 from tests.model.walk_work import ATTEMPTS, Attempts
 
+PARTS = st.sampled_from([5, 5, 4, 3, 2, 1])
 REQUESTS = st.sampled_from(["request-1", "request-2", "request-3"])
 SUBMISSIONS = st.sampled_from(["submission-1", "submission-2", "submission-3"])
 MESSAGES = st.sampled_from(["message-1", "message-2", "message-3"])
@@ -35,7 +36,9 @@ class Requests(Attempts):
             lambda raised: (raised[0].status, raised[1]),
         )
 
-    @rule(slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parts=st.integers(1, 5), accepts=st.booleans())
+    @rule(
+        slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parts=PARTS, accepts=st.sampled_from([True, True, False])
+    )
     def converse(self, slot: str, request_id: str, attempt_id: str, parts: int, accepts: bool) -> None:
         """A request and its answer, up to some point."""
         self.start_attempt(slot=slot, which="a holder's", attempt_id=attempt_id, node_id=attempt_id, timeout_ms=1_000)
