@@ -1,4 +1,4 @@
-"""The queue's own bookkeeping over the wire: effects by type, lost effects, authority; and what lists show of doubts."""
+"""The queue's own bookkeeping over the wire: effects by type, lost effects, authority; and lists of doubts."""
 
 from runs.models import Effect
 from tests.api.cast import Caller

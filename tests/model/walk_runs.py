@@ -1,4 +1,4 @@
-"""Rules of a walk: runs are reserved, adopted, restarted and deleted; and what a holder does without any effect on them."""
+"""Rules of a walk: runs are reserved, adopted, restarted and deleted; and what a holder does without moving them on."""
 
 from dataclasses import replace
 from typing import Any

@@ -2,26 +2,23 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from runs import clock, errors, transitions
+from runs import errors, transitions
 from runs.models import (
     DecisionResolution,
     DecisionSubmission,
-    HumanDecision,
     InteractiveSubmission,
     Project,
     WorkflowMessage,
 )
-from runs.transitions import Completion, MessageDraft, RequestAsk
+from runs.transitions import MessageDraft, RequestAsk
 from tests.builders import OPERATOR, Made, RunBuilder
-from tests.by_hand import written_by_hand
-from tests.queue.people_cast import ANN, BOB, CAT, Asked, PeopleBuilder
+from tests.queue.people_cast import ANN, BOB, CAT, PeopleBuilder
 from tests.soundness import assert_sound
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -106,30 +103,6 @@ def test_one_person_on_two_devices_has_one_vote(people: PeopleBuilder) -> None:
         assert decided.decision.submissions.count() == 1
 
 
-def test_an_answer_against_its_deadline_and_the_sweep_leaves_one_resolution(people: PeopleBuilder) -> None:
-    for number in range(ROUNDS):
-        hour = timedelta(hours=1)
-        decided = people.undecided(deadline_at=clock.now() + hour, default_response={"choice": "no"})
-        digest = decided.digest
-        # About when the threads arrive, some time before and some time after.
-        deadline = clock.now() + timedelta(milliseconds=2 * number)
-        HumanDecision.objects.update(deadline_at=deadline)
-        for key in HumanDecision.objects.values_list("run_id", flat=True):
-            written_by_hand(key)
-
-        answered, *_ = at_once(
-            partial(decided.answer, "yes", ANN, request_digest=digest),
-            transitions.expire_decisions,
-        )
-
-        decision = decided.decision
-        if answered.is_late:
-            assert (decision.resolution.provenance, answered.submission.created_at >= deadline) == ("policy", True)
-        else:
-            assert (decision.resolution.provenance, decision.resolution.resolved_at < deadline) == ("human", True)
-        assert decided.events.count("decision.resolved") == 1
-
-
 def test_an_answer_against_an_amendment_counts_for_what_was_shown_or_not_at_all(people: PeopleBuilder) -> None:
     for _ in range(ROUNDS):
         decided = people.asked()
@@ -183,22 +156,6 @@ def test_no_answer_is_taken_and_then_lost(people: PeopleBuilder) -> None:
             assert [(each.outcome, each.receipt is None) for each in submissions] == [("rejected", False)]
         else:
             assert (type(taken), submissions) == (errors.RunCancelled, [])
-
-
-def test_a_request_raised_against_complete_leaves_nothing_pending_on_a_run_that_is_over(people: PeopleBuilder) -> None:
-    for _ in range(ROUNDS):
-        made = people.make.running()
-        people.make.attempt(made, attempt_id="a1")
-
-        raised, completed = at_once(
-            partial(transitions.raise_request, made.project, made.hold, RequestAsk("q1", "a1", "session")),
-            partial(transitions.complete, made.project, Completion(made.run_id, made.token)),
-        )
-
-        if isinstance(completed, errors.OpenWork):
-            assert (Asked(made).request.status, made.run.status) == ("pending", "waiting")
-        else:
-            assert (type(raised), made.run.status) == (errors.RunFinished, "completed")
 
 
 def test_a_cancel_against_every_step_of_a_change_leaves_nothing_open(people: PeopleBuilder) -> None:
