@@ -17,11 +17,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _WORDS: Mapping[str, str] = {
     "limit": "How many results at most; a cap applies, and the answer shows the number used.",
     "cursor": "`next` of the page before.",
+    "at": "The number of an event: the view as it was after it.",
+    "media_type": "Of the document; application/json where it is left out.",
     "after": "The sequence number of the last event that one has.",
     "after_order": "The order number of the last message that one has.",
     "session": "The session's id.",
 }
-_WHOLE_NUMBERS = frozenset({"limit", "after", "after_order"})
+_WHOLE_NUMBERS = frozenset({"limit", "at", "after", "after_order"})
 
 
 def described(

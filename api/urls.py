@@ -15,6 +15,7 @@ from api import (
     events,
     interaction,
     messages,
+    run_views,
     runner,
 )
 from api.endpoint import Nowhere
@@ -61,6 +62,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("batch/fail", batch.FailAll.as_view(), name="fail-all"),
     *effects.urlpatterns,
     *bookkeeping.urlpatterns,
+    *run_views.urlpatterns,
     *messages.urlpatterns,
     *interaction.urlpatterns,
     *decisions.urlpatterns,

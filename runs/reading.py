@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from runs import errors, rules
-from runs.models import Event, LateResult, NodeAttempt, Project, Run
+from runs.models import Blob, Event, LateResult, NodeAttempt, Project, Run
 from runs.models.attempt import AttemptQuerySet
 from runs.models.event import EventQuerySet
 from runs.models.run import RunQuerySet
@@ -71,6 +71,14 @@ def with_documents(runs: Sequence[Run]) -> list[Run]:
     """The same runs, in the same order, with all their documents."""
     found = Run.objects.with_documents().in_bulk([run.pk for run in runs])
     return [found[run.pk] for run in runs]
+
+
+def document(project: Project, digest: str, media_type: str) -> Blob:
+    """A stored document or text of the project. Refuses what is no digest, and one that the project does not have."""
+    found = Blob.objects.filter(project=project, digest=rules.digest(digest), media_type=media_type).first()
+    if found is None:
+        raise errors.DocumentNotFound(digest=digest)
+    return found
 
 
 def attempts(run: Run) -> AttemptQuerySet:

@@ -113,7 +113,7 @@ from runs.errors.runs import (
     RunPaused,
     WishStands,
 )
-from runs.errors.views import NoSuchMoment, PastNotKept
+from runs.errors.views import DocumentNotFound, NoSuchMoment, PastNotKept
 
 __all__ = [
     "Action",
@@ -134,6 +134,7 @@ __all__ = [
     "DecisionOutdated",
     "DecisionResolved",
     "DefinitionConflict",
+    "DocumentNotFound",
     "DuplicateItem",
     "DuplicateMount",
     "EffectApplying",

@@ -51,10 +51,15 @@ QUICK = settings(
 LONG = settings(QUICK, max_examples=500, stateful_step_count=80)
 
 
+WALKS = [*((subject, 1) for subject in SUBJECTS), (Holding, 2), (Everything, 2)]
+# A step on SQLite takes half the time.
+MORE = [pytest.param(subject, 3, marks=pytest.mark.sqlite) for subject in SUBJECTS]
+
+
+# A walk that fails is made shorter and shorter: that may take minutes.
+@pytest.mark.timeout(600)
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    ("subject", "number"), [*((subject, 1) for subject in SUBJECTS), (Holding, 2), (Everything, 2)]
-)
+@pytest.mark.parametrize(("subject", "number"), [*WALKS, *MORE])
 def test_a_random_walk_gives_the_answers_and_the_state_of_the_model(subject: type[Walk], number: int) -> None:
     run_state_machine_as_test(seed(number)(_part(subject, number)), settings=QUICK)
 

@@ -10,7 +10,7 @@ from tests.model import control
 from tests.model.walk import SLOTS
 from tests.model.walk_leases import Leases
 
-REQUESTS = {Wish.PAUSE: transitions.request_pause, Wish.CANCEL: transitions.request_cancel}
+WISHES = {Wish.PAUSE: transitions.request_pause, Wish.CANCEL: transitions.request_cancel}
 GRACES = st.sampled_from([5_000, 5_000, 60_000, 60_000, 600_000, 0, 600_001])
 
 
@@ -46,20 +46,29 @@ class Control(Leases):
                 lambda: transitions.unpause(self.project, run_id, OPERATOR),
             )
 
-    @rule(slot=SLOTS, wish=st.sampled_from([Wish.PAUSE, Wish.CANCEL, None]), grace_ms=GRACES)
-    def wish(self, slot: str, wish: Wish | None, grace_ms: int) -> None:
-        """Without one, what was wished is withdrawn."""
+    @rule(
+        slot=SLOTS,
+        wish=st.sampled_from(list(WISHES)),
+        grace_ms=GRACES,
+        of_a_holder=st.sampled_from([True, True, False]),
+        comes_due=st.booleans(),
+    )
+    def wish(self, slot: str, wish: Wish, grace_ms: int, of_a_holder: bool, comes_due: bool) -> None:
+        run_id = self.aim(slot, "a holder's")[0] if of_a_holder else self.run_ids[slot]
+        is_wished = self.both(
+            lambda: control.wish(self.queue, run_id, wish, grace_ms),
+            lambda: WISHES[wish](self.project, run_id, grace_ms, OPERATOR),
+        )
+        if is_wished and comes_due:
+            self.pass_by(grace_ms)
+
+    @rule(slot=SLOTS)
+    def withdraw_wish(self, slot: str) -> None:
         run_id = self.run_ids[slot]
-        if wish is None:
-            self.both(
-                lambda: control.withdraw_wish(self.queue, run_id),
-                lambda: transitions.withdraw_wish(self.project, run_id, OPERATOR),
-            )
-        else:
-            self.both(
-                lambda: control.wish(self.queue, run_id, wish, grace_ms),
-                lambda: REQUESTS[wish](self.project, run_id, grace_ms, OPERATOR),
-            )
+        self.both(
+            lambda: control.withdraw_wish(self.queue, run_id),
+            lambda: transitions.withdraw_wish(self.project, run_id, OPERATOR),
+        )
 
     @rule(slot=SLOTS, forgets_crashes=st.booleans())
     def offer_again(self, slot: str, forgets_crashes: bool) -> None:

@@ -5,7 +5,7 @@ from hypothesis.stateful import rule
 
 from runs import transitions
 from runs.transitions import Completion, Failure, Hold
-from tests.model import holding
+from tests.model import holding, reserving
 from tests.model.walk import SLOTS
 from tests.model.walk_leases import TOKENS, Leases
 
@@ -13,7 +13,7 @@ WHOEVER = st.sampled_from([True, True, False])  # whether with a token
 
 
 class Ends(Leases):
-    """Completing, failing, timing out, cancelling."""
+    """Completing, failing, timing out, cancelling, deleting."""
 
     @rule(slot=SLOTS, which=TOKENS)
     def complete(self, slot: str, which: str) -> None:
@@ -46,3 +46,11 @@ class Ends(Leases):
                     else transitions.cancel_held(self.project, Hold(run_id, token))
                 ),
             )
+
+    @rule(slot=SLOTS, which=TOKENS)
+    def delete(self, slot: str, which: str) -> None:
+        run_id, token = self.aim(slot, which)
+        self.both(
+            lambda: reserving.delete(self.queue, run_id, token),
+            lambda: transitions.delete(self.project, Hold(run_id, token)),
+        )

@@ -1,4 +1,4 @@
-"""Rules of a walk: runs are reserved, adopted, restarted and deleted; and what a holder does without moving them on."""
+"""Rules of a walk: runs are reserved, adopted and restarted; and what a holder does without moving them on."""
 
 from dataclasses import replace
 from typing import Any
@@ -68,14 +68,6 @@ class Runs(Leases):
             lambda reserved: reserved.adopted,
         ):
             self.run_ids[slot] = run_id
-
-    @rule(slot=SLOTS, which=TOKENS)
-    def delete(self, slot: str, which: str) -> None:
-        run_id, token = self.aim(slot, which)
-        self.both(
-            lambda: reserving.delete(self.queue, run_id, token),
-            lambda: transitions.delete(self.project, Hold(run_id, token)),
-        )
 
 
 class Holds(Leases):

@@ -97,7 +97,12 @@ class Effects(Leases):
             lambda started: started[1],
         )
 
-    @rule(slot=SLOTS, key=st.sampled_from(["first", "second"]), meanwhile=MEANWHILE, outcome=OUTCOMES | st.none())
+    @rule(
+        slot=SLOTS,
+        key=st.sampled_from(["first", "second"]),
+        meanwhile=MEANWHILE,
+        outcome=OUTCOMES | st.just(EffectOutcome.REJECTED) | st.none(),
+    )
     def try_effect(self, slot: str, key: str, meanwhile: str, outcome: EffectOutcome | None) -> None:
         """What may become of a try, up to some point."""
         self.reserve_effect(slot=slot, which="a holder's", key=key, payload="this")
