@@ -137,6 +137,9 @@ def test_an_id_used_again_after_deletion_starts_empty(cast: Cast) -> None:
 
     assert left == dict.fromkeys(left, 0)
     assert (again.status, again.body["attempt_number"], again.body["generation"]) == (201, 1, 1)
+    cast.runner.post(f"{path}/attempts/w1/complete", {"token": token, "output": 2})
+    done = cast.runner.post(f"{path}/complete", {"token": token, "output": "new"})
+    assert (done.status, done.body["status"]) == (200, "completed")
 
 
 def test_keys_that_differ_in_case_restart_different_runs_and_find_no_neighbour(cast: Cast) -> None:

@@ -13,7 +13,7 @@ from tests.model.walk import SESSIONS, SLOTS
 from tests.model.walk_leases import TOKENS, Leases
 from tests.model.walk_work import ATTEMPTS, Attempts
 
-PARTS = st.sampled_from([5, 5, 4, 3, 2, 1])
+STAGES = ["raised", "parked", "submitted", "claimed", "settled", "timed out"]
 REQUESTS = st.sampled_from(["request-1", "request-2", "request-3"])
 SUBMISSIONS = st.sampled_from(["submission-1", "submission-2", "submission-3"])
 MESSAGES = st.sampled_from(["message-1", "message-2", "message-3"])
@@ -36,25 +36,25 @@ class Requests(Attempts):
             lambda raised: (raised[0].status, raised[1]),
         )
 
-    @rule(
-        slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, parts=PARTS, accepts=st.sampled_from([True, True, False])
-    )
-    def converse(self, slot: str, request_id: str, attempt_id: str, parts: int, accepts: bool) -> None:
-        """A request and its answer, up to some point."""
+    @rule(slot=SLOTS, request_id=REQUESTS, attempt_id=ATTEMPTS, until=st.sampled_from(["settled", *STAGES]))
+    def converse(self, slot: str, request_id: str, attempt_id: str, until: str) -> None:
+        """A request and its answer, up to some stage."""
         self.start_attempt(slot=slot, which="a holder's", attempt_id=attempt_id, node_id=attempt_id, timeout_ms=1_000)
         self.observe(slot=slot, which="the latest", attempt_id=attempt_id, active_ms=1_000)
         self.raise_request(
             slot=slot, which="the latest", request_id=request_id, attempt_id=attempt_id, session_id="session-a"
         )
-        answer = {"request_id": request_id, "submission_id": "submission-1"}
-        if parts > 1:
+        if until != "raised":
             self.park(slot=slot, which="the latest", code=None)
-        if parts > 2:
+        if until == "timed out":
+            self.begin_interaction_timeout(slot=slot, which="the latest", session_id="session-a", from_control=True)
+        answer = {"request_id": request_id, "submission_id": "submission-1"}
+        if until in ("submitted", "claimed", "settled"):
             self.submit(slot=slot, **answer, session_id="session-a", behind=0, payload="this")
-        if parts > 3:
+        if until in ("claimed", "settled"):
             self.claim(slot=slot, claimant=VALIDATOR, purpose="for validation")
-        if parts > 4:
-            self.settle_submission(slot=slot, which="the latest", **answer, accepts=accepts)
+        if until == "settled":
+            self.settle_submission(slot=slot, which="the latest", **answer, accepts=True)
 
     @rule(
         slot=SLOTS,
