@@ -2,7 +2,7 @@
 
 from runs import transitions
 from runs.states import Scope
-from runs.transitions import AttemptStart, Claimant, Completion
+from runs.transitions import Answer, AttemptStart, Claimant, Completion
 from tests.builders import LEASE_MS, OPERATOR, FrozenClock, RunBuilder, digest_of
 from tests.queue.crash_machine import Act, Scene
 from tests.queue.effects_cast import EffectBuilder
@@ -140,7 +140,13 @@ def _issue_access_token(make: RunBuilder, clock: FrozenClock) -> Act:
 
 def _revoke_access_token(make: RunBuilder, clock: FrozenClock) -> Act:
     token, _ = transitions.issue_access_token(make.project, "runner", [Scope.RUNS_EXECUTE])
-    return lambda: transitions.revoke_access_token(token)
+
+    def command() -> Answer:
+        transitions.revoke_access_token(token)
+        return Answer(200, None)
+
+    # By itself it is one statement: there would be nothing to cut in two.
+    return lambda: transitions.answered_once(token, "key", b"r" * 32, command)
 
 
 def _own(make: RunBuilder, clock: FrozenClock) -> Act:
