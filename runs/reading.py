@@ -93,13 +93,12 @@ def late_results(run: Run) -> QuerySet[LateResult]:
 
 def run_events(run: Run, after: int = 0) -> EventQuerySet:
     """A run's events after a sequence number. Within a run, sequence order is commit order."""
-    return Event.objects.filter(run=run, pk__gt=after).select_related("run").in_sequence()
+    return Event.objects.brief().filter(run=run, pk__gt=after).in_sequence()
 
 
 def events_after(project: Project, seq: int) -> EventQuerySet:
     """The project's events of runs after a sequence number, by sequence; the feed is what misses none."""
-    events = Event.objects.filter(project=project, kind=AggregateKind.RUN, pk__gt=seq)
-    return events.select_related("run").in_sequence()
+    return Event.objects.brief().filter(project=project, kind=AggregateKind.RUN, pk__gt=seq).in_sequence()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +115,10 @@ def feed(project: Project, after: FeedPosition) -> EventQuerySet:
     On PostgreSQL only events of transactions that nothing older can still join are shown.
     """
     later = Q(transaction_id=after.transaction_id, pk__gt=after.seq) | Q(transaction_id__gt=after.transaction_id)
-    events = Event.objects.filter(later, project=project, transaction_id__gte=after.transaction_id)
+    events = Event.objects.brief().filter(later, project=project, transaction_id__gte=after.transaction_id)
     if connection.vendor == "postgresql":
         events = events.filter(transaction_id__lt=_OLDEST_RUNNING)
-    return events.select_related("run").order_by("transaction_id", "pk")
+    return events.order_by("transaction_id", "pk")
 
 
 _OLDEST_RUNNING = RawSQL("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", (), output_field=BigIntegerField())

@@ -44,6 +44,13 @@ class RunFacts(Protocol):
     available_at: datetime
 
 
+class AxesFacts(Protocol):
+    """Both statuses of a run."""
+
+    status: str
+    queue_status: str
+
+
 class LeaseFacts(Protocol):
     """What the rules look at in a lease."""
 
@@ -169,11 +176,16 @@ def grace_ms(value: int) -> int:
     return value
 
 
+def has_ended(run: AxesFacts) -> bool:
+    """Whether the run is over, on either axis."""
+    return run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL
+
+
 def over(run: RunFacts) -> errors.Refusal | None:
     """The refusal that says how the run ended; None of one that did not."""
     if run.status == RunStatus.CANCELLED or run.queue_status == QueueStatus.CANCELLED:
         return errors.RunCancelled(run_id=run.run_id, status=run.status)
-    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+    if has_ended(run):
         return errors.RunFinished(run_id=run.run_id, status=run.status)
     return None
 
@@ -231,14 +243,14 @@ def nothing_open(run: RunFacts, lease: LeaseFacts) -> None:
 
 def open_work(run: RunFacts, pending_requests: int, undecided: int, unsettled_effects: int) -> int:
     """How much forbids completing the run; nothing, once it is over."""
-    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+    if has_ended(run):
         return 0
     return pending_requests + undecided + unsettled_effects
 
 
 def effects_in_doubt(run: RunFacts, ambiguous: int) -> int:
     """How many effects in doubt the run shows; none, once it is over."""
-    return 0 if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL else ambiguous
+    return 0 if has_ended(run) else ambiguous
 
 
 def running_now(run: RunFacts, lease: LeaseFacts) -> RunStatus:

@@ -11,8 +11,6 @@ from runs.states import (
     EFFECT_NEEDS,
     EFFECT_SETTLED,
     PARK_EFFECT,
-    QUEUE_TERMINAL,
-    RUN_TERMINAL,
     SETTLE_EFFECT,
     EffectStatus,
     ErrorCode,
@@ -168,6 +166,5 @@ def _not_applying(effect: EffectFacts) -> errors.Refusal:
 
 def waits_for_effect(run: WaitingFacts, pending_requests: int) -> bool:
     """Whether the run is parked for an effect in doubt, and would go on but for that."""
-    is_over = run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL
     is_parked_for_it = (run.queue_status, run.error_code) == (QueueStatus.PARKED, ErrorCode.EFFECT_AMBIGUOUS)
-    return is_parked_for_it and not is_over and not pending_requests
+    return is_parked_for_it and not rules.has_ended(run) and not pending_requests

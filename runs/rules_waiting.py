@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from runs import rules, rules_crashes
 from runs.rules import LeaseFacts, RunFacts
-from runs.states import HELD_BACK_CODES, QUEUE_TERMINAL, RUN_TERMINAL, ErrorCode, QueueStatus, RunStatus
+from runs.states import HELD_BACK_CODES, ErrorCode, QueueStatus, RunStatus
 
 NOBODY_ASKS_AFTER = timedelta(minutes=3)
 
@@ -74,7 +74,7 @@ class Surroundings:
 
 def wait_code(run: RunFacts, lease: LeaseFacts, asked_for_at: datetime | None, at: datetime) -> WaitCode | None:
     """What this run waits for at `at`; None where somebody works on it, or it is over."""
-    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+    if rules.has_ended(run):
         return None
     if rules.is_live(lease, at) and not rules.is_overruled(lease, at):
         return None

@@ -61,7 +61,7 @@ def _pauses(runs: Sequence[Run]) -> dict[int, Pause]:
         return {}
     of_run = Event.objects.filter(run=OuterRef("pk"), kind=AggregateKind.RUN, type="run.paused").order_by("-pk")
     newest = Run.objects.filter(pk__in=[run.pk for run in runs]).values_list(Subquery(of_run.values("pk")[:1]))
-    events = Event.objects.filter(pk__in=[key for (key,) in newest if key is not None])
+    events = Event.objects.defer("changes").filter(pk__in=[key for (key,) in newest if key is not None])
     return {event.run_id: Pause(event.actor_type, event.actor_id, event.at, _why(event)) for event in events}
 
 

@@ -106,7 +106,7 @@ def events(run: Run, now: datetime, before: int | None) -> Events:
     newest = list(
         found.order_by("-pk")
         .annotate(beginning=Substr("payload", 1, MAX_PAYLOAD), payload_length=Length("payload"))
-        .defer("payload")[: MAX_EVENTS + 1]
+        .defer("payload", "changes")[: MAX_EVENTS + 1]
     )
     shown = newest[:MAX_EVENTS][::-1]
     has_more = len(newest) > MAX_EVENTS

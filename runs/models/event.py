@@ -10,6 +10,10 @@ from runs.states import ActorType, AggregateKind
 
 
 class EventQuerySet(models.QuerySet["Event"]):
+    def brief(self) -> "EventQuerySet":
+        """Without what only viewers want: the changes may be longer than all the rest."""
+        return self.select_related("run").defer("changes")
+
     def in_sequence(self) -> "EventQuerySet":
         return self.order_by("pk")
 

@@ -21,7 +21,10 @@ class Remembering(models.Model):
 
     def remember(self) -> None:
         """What has moved up to now is known."""
-        self._before = dict(self.__dict__)
+        before = dict(self.__dict__)
+        # Not what was remembered before: a row that is told of again and again would drag all of its past along.
+        before.pop("_before", None)
+        self._before = before
 
     def has_moved(self, name: str) -> bool:
         """Whether the attribute is another than it was; one that was not read, and is not set, has not moved."""

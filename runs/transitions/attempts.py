@@ -10,7 +10,7 @@ from django.db.models import Q
 from runs import clock, errors, journal, rules
 from runs.models import ActiveInterval, Blob, Event, NodeAttempt, Project, Run
 from runs.states import ATTEMPT_OPEN, AttemptStatus
-from runs.transitions import blobs, crashes, mutex, observing
+from runs.transitions import blobs, crashes, mutex, observing, waiting
 from runs.transitions.mutex import Hold, transition
 from runs.transitions.observing import Observation
 from runs.verbs import WRITE_ATTEMPT
@@ -158,8 +158,7 @@ def _entered(
     run: Run, type: str, attempt: NodeAttempt, at: datetime, intervals: Sequence[ActiveInterval], **facts: Any
 ) -> Event:
     payload = {"attemptId": attempt.attempt_id, "nodeId": attempt.node_id, "number": attempt.attempt_number, **facts}
-    owner, generation = journal.owner_of(run.lease), run.lease.generation
-    return journal.entered(run, type, owner, payload, at, generation=generation, moved=[attempt, *intervals])
+    return waiting.entered(run, type, payload, at, [attempt, *intervals])
 
 
 def _progressed(run: Run, attempt: NodeAttempt, active_ms: int | None) -> list[ActiveInterval]:

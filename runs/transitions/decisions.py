@@ -136,7 +136,6 @@ def _awaited(run: Run, decision: HumanDecision, at: datetime) -> HumanDecision:
         events += resolving.store([run], [decision], resolving.POLICY, at)
     elif run.status == RunStatus.RUNNING:
         waiting.rest(run, WAITING, at)
-        run.lease.ready_at = rules.ready_at(run, run.lease)
         events.append(_entered(run, decision, "decision.asked", at))
         mutex.write([decision], ["revision"])
         waiting.write(run)
@@ -161,7 +160,6 @@ def _put(
     decision.request, decision.request_digest = stored[document], canonical.digest(document[1])
     decision.default_response = None if default is None else stored[default]
     waiting.rest(run, WAITING, at)
-    run.lease.ready_at = rules.ready_at(run, run.lease)
     return _entered(run, decision, event_type, at, moved)
 
 

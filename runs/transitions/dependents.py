@@ -66,8 +66,7 @@ class OpenWork:
         _write(self._messages, ["status", "updated_at"])
 
     def _over(self, run: Run, at: datetime) -> list[Remembering]:
-        for interval in self._intervals[run.pk]:
-            interval.ended_at = interval.observed_at
+        _close(self._intervals[run.pk])
         for turn in self._turns[run.pk]:
             turn.stop_reason, turn.ended_at = StopReason.LOST, at
         return [*self._intervals[run.pk], *self._turns[run.pk]]
@@ -141,8 +140,7 @@ def close_intervals(runs: Sequence[Run]) -> dict[int, list[ActiveInterval]]:
     """
     closed = _by_run(open_intervals(runs), "attempt.run_id")
     for group in closed.values():
-        for interval in group:
-            interval.ended_at = interval.observed_at
+        _close(group)
     _write(closed, ["ended_at"])
     return closed
 
@@ -168,6 +166,11 @@ def reject_submissions(project: Project, request: InteractiveRequest, why: str, 
             submission.outcome, submission.receipt = SubmissionOutcome.REJECTED, receipt
         mutex.write(rejected, ["outcome", "receipt"])
     return rejected
+
+
+def _close(intervals: Sequence[ActiveInterval]) -> None:
+    for interval in intervals:
+        interval.ended_at = interval.observed_at
 
 
 def _settle(attempt: NodeAttempt, status: AttemptStatus, at: datetime) -> None:

@@ -7,7 +7,7 @@ from django.db.models import Count, QuerySet
 
 from runs import rules, rules_effects
 from runs.models import Effect, HumanDecision, InteractiveRequest, Run
-from runs.states import QUEUE_TERMINAL, RUN_SCOPE, RUN_TERMINAL, EffectStatus, RequestStatus
+from runs.states import RUN_SCOPE, EffectStatus, RequestStatus
 
 DERIVED_FIELDS = ("pending_requests", "open_work", "effects_in_doubt", "ready_at")
 
@@ -32,7 +32,7 @@ def effect_moves(run: Run, effect: Effect, status: str) -> None:
     """Count, in memory, that an effect of this run moves to `status`; a new one from nothing."""
     before = None if effect.is_new else effect.status
     lease, kind = run.lease, effect.effect_type
-    if run.status in RUN_TERMINAL or run.queue_status in QUEUE_TERMINAL:
+    if rules.has_ended(run):
         return  # Nothing forbids or explains anything any more.
     lease.effects_in_doubt += (status == EffectStatus.AMBIGUOUS) - (before == EffectStatus.AMBIGUOUS)
     if effect.owner_scope == RUN_SCOPE:

@@ -82,7 +82,7 @@ def facts(decision: HumanDecision) -> dict[str, Any]:
 def _resolved(run: Run, decision: HumanDecision, by: Actor, at: datetime) -> Event:
     resolution = decision.resolution
     decision.resolved_at = decision.updated_at = at
-    if not run.is_over:
+    if not rules.has_ended(run):
         run.lease.open_work -= 1
     response: Any = None if resolution.response is None else canonical.loads(bytes(resolution.response.content))
     payload = facts(decision) | {

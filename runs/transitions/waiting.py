@@ -19,6 +19,7 @@ _LEASE_FIELDS = tuple(dict.fromkeys((*derived.DERIVED_FIELDS, *crashes.LEASE_FIE
 def rest(run: Run, detail: str, at: datetime) -> None:
     """The run waits from now on."""
     run.status, run.status_detail, run.updated_at = RunStatus.WAITING, detail, at
+    run.lease.ready_at = rules.ready_at(run, run.lease)
 
 
 def rest_attempt(attempt: NodeAttempt, at: datetime) -> list[Remembering]:
